@@ -1,0 +1,223 @@
+"""Evidence: what one schedule left behind, as plain data that can be judged again later.
+
+Pure. The supervisor writes it, the judge reads it, and nobody else adds meaning. Bulk bytes (log
+states, request bodies, streams) are **blobs**, named by their SHA-256, so that a log state seen
+ten times is kept once. `events` is one merged timeline over all launches; `order` counts up by
+one and decides what came first, whatever the clock says.
+
+The bytes that an event calls `log` are the session log **at that very moment**: the engine holds
+the target (or has drained the wire) while they are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Sha = str  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
+ABSENT: Sha = ""
+
+
+def sha(data: bytes) -> Sha:
+    """Name of a blob."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(slots=True)
+class Blobs:
+    """Bytes by name. `put` gives the name; `get` of ABSENT is empty bytes."""
+
+    data: dict[Sha, bytes] = field(default_factory=dict)
+
+    def put(self, data: bytes) -> Sha:
+        name = sha(data)
+        self.data.setdefault(name, data)
+        return name
+
+    def get(self, name: Sha) -> bytes:
+        return b"" if name == ABSENT else self.data[name]
+
+
+@dataclass(frozen=True, slots=True)
+class LogWrite:
+    """A system call that changed the session log (or tried to), seen at its exit."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    call: str  # write, pwrite64, writev, ftruncate, fsync, rename, unlink …
+    point: str  # the kill point's name without phase, e.g. "log:toolStarted[bash]#1"
+    position: int  # 1-based count of log calls in this launch
+    offset: int  # byte offset in the file; -1 where it has none
+    length: int  # bytes the target asked to write; 0 for calls without data
+    returned: int | None  # the call's return value; None: the target was killed on entry
+    log: Sha  # the log after the call
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of the target at the mock provider, seen when its first byte arrived."""
+
+    order: int
+    launch: int
+    at_ms: float
+    ordinal: int  # 1-based within the launch
+    method: str
+    path: str
+    body: Sha
+    log: Sha  # the log when the first byte arrived
+    status: int  # what the mock decided to answer; 0: nothing (cut, killed while reading)
+    reason: str  # why not 200, else ""
+    answer: Sha  # the bytes of the answer body that were sent
+    usage: Mapping[str, int] | None = None  # the raw usage object that the answer reported
+    injected: bool = False  # the status comes from an event of the schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The last byte of the answer to a request was handed to the kernel."""
+
+    order: int
+    launch: int
+    at_ms: float
+    ordinal: int
+    complete: bool  # False: the connection went away first
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An append to the effect journal outside the workspace: one line an effect."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    argv: tuple[str, ...]  # of the process that did it
+    name: str  # the line appended, without LF
+    log: Sha  # the log at the entry of the system call, before the effect
+    holds_log: bool  # that process had the session log (or its lock) open
+
+
+@dataclass(frozen=True, slots=True)
+class Exec:
+    """A process of the target's tree, other than the first, began a program: a tool starts."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    argv: tuple[str, ...]
+    log: Sha
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A system call that changed a workspace file outside the target's own state."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    call: str
+    path: str  # relative to the workspace; for a rename, the new name
+    before: Sha  # visible content under `path` at entry; ABSENT: no such file
+    after: Sha  # at exit
+    log: Sha  # the log at entry
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The proof of a kill: what was promised and what was found (design section 2).
+
+    `promised` follows from `before`, `payload`, `offset` and `kept`; the judge recomputes it.
+    """
+
+    order: int
+    launch: int
+    at_ms: float
+    point: str  # the full kill point, e.g. "log:assistant#2/torn@17"
+    call: str
+    pid: int  # the process killed
+    tid: int  # the thread that made the call
+    offset: int
+    length: int  # bytes the target asked to write
+    kept: int  # bytes that the point lets reach the file: 0, k or length
+    returned: int | None  # None for `before`
+    before: Sha  # the log at entry
+    payload: Sha  # the bytes that the target handed over
+    after: Sha  # the log found when the killed process was reaped, nothing else having run
+    wait_status: int  # raw status of waitpid; its low 7 bits are the signal, which must be 9
+
+
+Event = LogWrite | Request | Answered | Effect | Exec | FileChange | Kill
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A descendant that outlived the target beyond its grace time (and was then killed)."""
+
+    pid: int
+    argv: tuple[str, ...]
+
+
+Tree = Mapping[str, Sha]  # workspace-relative path -> content, regular files only
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch of the target, from start until no process of its tree was left."""
+
+    index: int  # 0-based
+    role: str  # run | resume | idle | probe; idle = the resume that must do nothing
+    step: int  # index of the scenario step it serves; idle and probe: number of steps
+    argv: tuple[str, ...]
+    prompt: str | None  # of a run or probe
+    exit_code: int | None  # None: ended by a signal
+    signal: int | None
+    killed: bool  # the schedule's kill ended it
+    timed_out: bool  # the harness ended it at its limit
+    seconds: float
+    log_before: Sha
+    log_after: Sha
+    files_before: Tree  # workspace outside the target's own state
+    files_after: Tree
+    state_files: tuple[str, ...]  # names below the target's state directories, at the end
+    stdout: Sha
+    stderr: Sha
+    survivors: tuple[Survivor, ...] = ()
+    unseen: tuple[str, ...] = ()  # durable changes that passed by the engine: not judged
+    stacks: str = ""  # of a launch that timed out: where its threads stood
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules must know of scenario and target, resolved to plain values."""
+
+    scenario: str
+    dialect: str  # "session-v2": L and the rules over facts apply
+    prompts: tuple[str, ...]  # of the run steps, in order
+    probe_prompt: str
+    exit_codes: Mapping[str, int]  # completed, failed, blocked, corrupt, busy, aborted
+    expect_outcome: str | None  # completed | failed | aborted | None
+    expect_effects: Mapping[str, str]  # effect name -> never | once | at-most-once | per-intent
+    temporary: tuple[str, ...]  # globs, workspace-relative: the target's temporary files
+    secret: str  # the API key the target was given: must be found nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that one schedule left. `references` are the runs without a kill (design R5)."""
+
+    schedule: str
+    facts: Facts
+    launches: tuple[Launch, ...]
+    events: tuple[Event, ...]
+    blobs: Blobs
+    references: tuple[Evidence, ...] = ()
+    merged_into: str | None = None  # the image was judged to the end by that schedule
+
+    def of_launch(self, index: int) -> Iterator[Event]:
+        """The events of one launch, in order."""
+        return (e for e in self.events if e.launch == index)
