@@ -1,0 +1,38 @@
+"""What a sweep is asked to do, and whom it tells: the seam between command line and supervisor.
+
+Pure data. The command line makes a `SweepOptions`, the supervisor obeys it and calls the
+`Listener` as results come in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from chaos.points import Phase
+from chaos.results import ScenarioResult, ScheduleResult
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """How a sweep goes about it. The defaults are those of `chaos run`."""
+
+    phases: tuple[Phase, ...] | None = None  # None: as each scenario says
+    torn: str = "ends"  # ends: first and last byte of a write; every: each byte
+    jobs: int = 1  # lanes, a process each
+    launch: str = "exec"  # exec: a fresh process; warm: forked from a warm interpreter
+    seed: int = 0
+    fail_fast: bool = False  # stop after the first schedule that is not PASS
+    select: Callable[[str], bool] | None = None  # over "SCENARIO SCHEDULE-ID"; None: all
+    keep: bool = False  # keep the evidence of passing schedules too
+
+
+class Listener(Protocol):
+    """Told of results in the supervisor's own process, as they come."""
+
+    def scenario_started(self, name: str) -> None: ...
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None: ...
+
+    def scenario_done(self, result: ScenarioResult) -> None: ...
