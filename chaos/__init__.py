@@ -1,0 +1,1 @@
+"""Killpoint's harness: kill a real agent process at exact instants, resume it, judge what is left."""

@@ -1,0 +1,1 @@
+"""The supervisor: launches, kills, relaunches, and hands the evidence to the judge."""

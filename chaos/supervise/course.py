@@ -1,0 +1,251 @@
+"""The course: the launches that one schedule is made of.
+
+    each step:  run → (killed) → run again until the prompt is accepted, then resume → …
+    at the end: a resume that must do nothing → a probe turn that uses a tool
+
+Promises: every launch is over, to the last process of its tree, before the next one starts; the
+crash image after a kill is taken at that moment. Does not choose schedules and does not judge.
+Source: design sections 2 and 3, fault catalogue lesson 4.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.canonical import image_key
+from chaos.evidence import Evidence, Facts, Launch, Tree
+from chaos.judge.log import read_log
+from chaos.launch.model import Command, Launcher, Outcome
+from chaos.launch.tracer import trace
+from chaos.points import Schedule
+from chaos.provider.mock import Fault, MockProvider
+from chaos.provider.script import ToolCall, Turn, When
+from chaos.scenario import Scenario
+from chaos.supervise.recorder import Recorder
+from chaos.supervise.room import Room
+
+# A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
+SESSION = "0193a5c0-0000-7000-8000-000000000001"
+PROBE_PROMPT = "killpoint probe: use one tool, then answer"
+PROBE_TURNS = (
+    Turn(
+        content=None,
+        tool_calls=(
+            ToolCall(
+                id="probe_1",
+                name="bash",
+                arguments='{"command":"echo probe >> \\"$CHAOS_EFFECTS\\""}',
+            ),
+        ),
+        when=When(prompt=PROBE_PROMPT),
+    ),
+    Turn(content="probe answered", when=When(prompt=PROBE_PROMPT)),
+)
+# After any of these the session can be used on; after the others (blocked, corrupt, busy) not.
+_USABLE = ("completed", "failed", "aborted")
+MAX_LAUNCHES = 16
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where courses run: a room, a mock provider and a launcher that outlive each of them."""
+
+    room: Room
+    mock: MockProvider
+    launcher: Launcher | None
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A target that stands at its kill point: what `chaos replay --hold` prints."""
+
+    pid: int
+    point: str
+    workspace: str
+    resume: tuple[str, ...]  # the command that would resume the session
+
+
+class Course:
+    """One schedule of one scenario, launch by launch."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        scenario: Scenario,
+        schedule: Schedule,
+        *,
+        faults: bool = True,  # False: the reference run without the scenario's provider faults
+        hold: Callable[[Held], None] | None = None,  # hold at the kill point, call this, then kill
+    ) -> None:
+        self.stage = stage
+        self.scenario = scenario
+        self.target = scenario.target
+        self.schedule = schedule
+        self.recorder = Recorder(stage.room)
+        self.launches: list[Launch] = []
+        self.api_key = f"sk-killpoint-{secrets.token_hex(12)}"
+        self.faults = faults
+        self.hold = hold
+
+    def run(self, merge: Callable[[str], str | None] = lambda _: None) -> Evidence:
+        """Carry the schedule out. `merge` is told the key of each crash image and may name the
+        schedule that has judged this image to its end already: then this one stops there."""
+        self.stage.room.reset(self.scenario.files)
+        merged = None
+        usable = True
+        for number, step in enumerate(self.scenario.steps):
+            while usable:
+                role = "resume" if self._accepted() > number else "run"
+                launch = self._launch(role, number, step.prompt)
+                if not launch.killed:
+                    usable = self._usable(launch)
+                    break
+                merged = merge(self._image())
+                if merged is not None:
+                    return self._evidence(merged)
+        end = len(self.scenario.steps)
+        if self._accepted() and not self.launches[-1].timed_out:
+            self._launch("idle", end, None)
+            if usable:
+                self._launch("probe", end, PROBE_PROMPT)
+        return self._evidence(merged)
+
+    def _usable(self, launch: Launch) -> bool:
+        codes = self.target.exit_codes
+        return not launch.timed_out and launch.exit_code in {codes[name] for name in _USABLE}
+
+    def _accepted(self) -> int:
+        """How many prompts are durable: the next launch of an accepted one is `resume`."""
+        facts = read_log(self.stage.room.log()).facts
+        return sum(fact.type == "runStarted" for fact in facts)
+
+    def _image(self) -> str:
+        """Key of the crash image that the last launch left."""
+        room, blobs = self.stage.room, self.recorder.blobs
+        return image_key(
+            room.log(),
+            room.tree(blobs),
+            self.recorder.effects(),
+            self._accepted(),
+            [Path(name).parent.as_posix() for name in room.state_files()],
+            {str(room.root): "ROOM", self.stage.token: "TOKEN"},
+        )
+
+    def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
+        index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
+        kill = self.schedule.kill_at(index)
+        before, files = blobs.put(room.log()), room.tree(blobs)
+        turns = (*self.scenario.turns, *PROBE_TURNS)
+        faults = self._faults(index) if self.faults else {}
+        self.recorder.begin(index, kill)
+        base_url = self.stage.mock.begin(
+            self.stage.token, turns, faults, self.recorder, api_key=self.api_key
+        )
+        command = self._command(role, base_url, prompt)
+        outcome = trace(
+            command,
+            self.recorder,
+            self.stage.mock,
+            limit_s=self.target.launch_limit_s,
+            grace_s=self.target.grace_s,
+            launcher=self.stage.launcher,
+        )
+        self.stage.mock.end()
+        self.recorder.finish_launch()
+        launch = self._record(index, role, step, prompt, command, outcome, before, files)
+        self.launches.append(launch)
+        if len(self.launches) > MAX_LAUNCHES:
+            raise AssertionError("a schedule has at most one kill a launch and so must end")
+        return launch
+
+    def _record(
+        self,
+        index: int,
+        role: str,
+        step: int,
+        prompt: str | None,
+        command: Command,
+        outcome: Outcome,
+        before: str,
+        files: Tree,
+    ) -> Launch:
+        room, blobs = self.stage.room, self.recorder.blobs
+        signalled = os.WIFSIGNALED(outcome.wait_status)
+        return Launch(
+            index=index,
+            role=role,
+            step=step,
+            argv=command.argv,
+            prompt=prompt,
+            exit_code=None if signalled else os.WEXITSTATUS(outcome.wait_status),
+            signal=os.WTERMSIG(outcome.wait_status) if signalled else None,
+            killed=outcome.killed,
+            timed_out=outcome.timed_out,
+            seconds=outcome.seconds,
+            log_before=before,
+            log_after=blobs.put(room.log()),
+            files_before=files,
+            files_after=room.tree(blobs),
+            state_files=room.state_files(),
+            stdout=blobs.put(room.stdout.read_bytes()),
+            stderr=blobs.put(room.stderr.read_bytes()),
+            survivors=outcome.survivors,
+            unseen=outcome.unseen,
+            stacks=outcome.stacks,
+        )
+
+    def _command(self, role: str, base_url: str, prompt: str | None) -> Command:
+        room = self.stage.room
+        values = {
+            "workspace": str(room.workspace),
+            "home": str(room.home),
+            "session": SESSION,
+            "prompt": prompt or "",
+            "base_url": base_url,
+            "api_key": self.api_key,
+        }
+        verb = "run" if role in ("run", "probe") else "resume"
+        return Command(
+            argv=self.target.command(verb, **values),
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LANG": "C.UTF-8",
+                "TZ": "UTC",
+                "HOME": str(room.home),
+                "CHAOS_EFFECTS": str(room.effects),
+                **self.target.environment(**values),
+                **self.scenario.env,
+            },
+            cwd=str(room.workspace),
+            stdout=str(room.stdout),
+            stderr=str(room.stderr),
+        )
+
+    def _faults(self, index: int) -> Mapping[int, Fault]:
+        events = (e for e in self.scenario.events if e.launch == index + 1)
+        return {event.request: Fault.parse(event.do) for event in events}
+
+    def _evidence(self, merged_into: str | None) -> Evidence:
+        return Evidence(
+            schedule=str(self.schedule),
+            facts=Facts(
+                scenario=self.scenario.name,
+                dialect=self.target.dialect,
+                prompts=tuple(step.prompt for step in self.scenario.steps),
+                probe_prompt=PROBE_PROMPT,
+                exit_codes=self.target.exit_codes,
+                expect_outcome=self.scenario.expect_outcome,
+                expect_effects=self.scenario.expect_effects,
+                temporary=self.target.temporary,
+                secret=self.api_key,
+            ),
+            launches=tuple(self.launches),
+            events=tuple(self.recorder.events),
+            blobs=self.recorder.blobs,
+            merged_into=merged_into,
+        )

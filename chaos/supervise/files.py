@@ -1,0 +1,92 @@
+"""Evidence on disk: `evidence.json` beside a folder `blobs/`, so that it can be judged again.
+
+Promises: `load_evidence(save_evidence(e, d))` equals `e`; blobs are named by their SHA-256 and are
+checked when read; a folder that was written by half is refused (the JSON file comes last, by
+rename). Does not judge, and does not decide what is worth keeping.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+from chaos.errors import UsageError
+from chaos.evidence import Blobs, Event, Evidence, Facts, Launch, Survivor, sha
+
+VERSION = 1
+_EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
+
+
+def save_evidence(evidence: Evidence, directory: Path) -> Path:
+    """Write `evidence` below `directory` (made if needed) and return the directory."""
+    blobs = directory / "blobs"
+    blobs.mkdir(parents=True, exist_ok=True)
+    for name, data in evidence.blobs.data.items():
+        (blobs / name).write_bytes(data)
+    partial = directory / "evidence.json.partial"
+    partial.write_text(json.dumps({"version": VERSION, **_dump(evidence)}, indent=1) + "\n")
+    partial.rename(directory / "evidence.json")
+    return directory
+
+
+def load_evidence(directory: Path) -> Evidence:
+    """Read a folder that `save_evidence` wrote. Raises UsageError naming what is wrong with it."""
+    path = directory / "evidence.json"
+    try:
+        value = json.loads(path.read_text())
+        if not isinstance(value, dict) or value.get("version") != VERSION:
+            raise UsageError(f"{path}: expected saved evidence of version {VERSION}")
+        blobs = Blobs({p.name: p.read_bytes() for p in sorted((directory / "blobs").iterdir())})
+        for name, data in blobs.data.items():
+            if sha(data) != name:
+                raise UsageError(f"{directory / 'blobs' / name}: content does not match its name")
+        return _load(value, blobs)
+    except FileNotFoundError as error:
+        raise UsageError(f"{error.filename}: no saved evidence here (evidence.json, blobs/)") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{path}: damaged evidence: {error}") from None
+
+
+def _dump(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "schedule": evidence.schedule,
+        "facts": _fields(evidence.facts),
+        "launches": [_fields(launch) for launch in evidence.launches],
+        "events": [{"kind": type(e).__name__, **_fields(e)} for e in evidence.events],
+        "references": [_dump(reference) for reference in evidence.references],
+        "merged_into": evidence.merged_into,
+    }
+
+
+def _load(value: Mapping[str, Any], blobs: Blobs) -> Evidence:
+    return Evidence(
+        schedule=value["schedule"],
+        facts=_build(Facts, value["facts"]),
+        launches=tuple(_build(Launch, launch) for launch in value["launches"]),
+        events=tuple(
+            _build(_EVENTS[e["kind"]], {k: v for k, v in e.items() if k != "kind"})
+            for e in value["events"]
+        ),
+        blobs=blobs,
+        references=tuple(_load(reference, blobs) for reference in value["references"]),
+        merged_into=value["merged_into"],
+    )
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    """The fields of a flat dataclass; a nested one (Survivor) becomes a mapping."""
+    flat = {f.name: getattr(item, f.name) for f in fields(item)}
+    if isinstance(item, Launch):
+        flat["survivors"] = [_fields(survivor) for survivor in item.survivors]
+    return flat
+
+
+def _build(cls: Any, value: Mapping[str, Any]) -> Any:
+    """The reverse of `_fields`: JSON arrays become tuples."""
+    built = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
+    if cls is Launch:
+        built["survivors"] = tuple(_build(Survivor, s) for s in value["survivors"])
+    return cls(**built)

@@ -1,0 +1,313 @@
+"""The recorder: what the engine and the mock provider see, written down as evidence, and the kill.
+
+One `Recorder` serves one lineage; `begin` starts the next launch. It is the engine's handler and
+the mock's observer at once, all in one thread, so that log, wire, files and effects have one order.
+
+Promises: the log named by an event was read while the target could not change it; each kill has
+its proof. Does not judge: a kill that is never reached is simply not recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from chaos.evidence import (
+    ABSENT,
+    Answered,
+    Blobs,
+    Effect,
+    Event,
+    Exec,
+    FileChange,
+    Kill,
+    LogWrite,
+    Request,
+    Sha,
+)
+from chaos.judge.log import point_name, split_torn
+from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
+from chaos.points import KillPoint, Phase
+from chaos.supervise.room import Room
+
+# A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
+_CHANGES_NO_FILE = frozenset({"fsync", "fdatasync"})
+
+
+class Recorder:
+    """Events of a lineage in one order, and the kill decisions of its schedule."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.blobs = Blobs()
+        self.events: list[Event] = []
+        self.launch = -1
+        self._kill: KillPoint | None = None
+        self._started = time.monotonic()
+        self._position = 0
+        self._named: Counter[tuple[str, str | None]] = Counter()
+        self._pending: dict[int, _Entry] = {}  # by thread: watched calls between entry and exit
+        self._requests: dict[int, Request] = {}
+
+    def begin(self, launch: int, kill: KillPoint | None) -> None:
+        """The next launch starts; `kill` is its planned kill."""
+        self.launch, self._kill = launch, kill
+        self._position = 0
+        self._named.clear()
+        self._pending.clear()
+        self._requests.clear()
+
+    # -- the engine's handler ---------------------------------------------------------------
+
+    def classify(self, path: str) -> str | None:
+        """The engine asks whether a regular file is watched."""
+        return self.room.classify(path)
+
+    def entering(self, call: Call) -> Action:
+        """A watched call is about to happen: note the state before it, decide about the kill."""
+        entry = _Entry(self.room, self.blobs, call)
+        self._pending[call.tid] = entry
+        if call.label != "log" or call.name in _CHANGES_NO_FILE:
+            return GO
+        self._position += 1
+        name, tool = self._name(call, entry.log_bytes)
+        self._named[name, None] += 1
+        if tool is not None:
+            self._named[name, tool] += 1
+        entry.name_point(name, tool, self._named[name, tool], self._position)
+        if self._kill is None or not self._reached(self._kill, name, tool):
+            return GO
+        entry.kill, self._kill = self._kill, None
+        match entry.kill.phase:
+            case Phase.BEFORE:
+                return kill_before()
+            case Phase.AFTER:
+                return kill_after()
+            case Phase.TORN:
+                return tear(entry.kill.torn or 0)
+
+    def left(self, call: Call) -> None:
+        """A watched call is done."""
+        self._record(call, self._pending.pop(call.tid))
+
+    def executed(self, pid: int, argv: tuple[str, ...]) -> None:
+        """A process of the tree began a program."""
+        self.events.append(Exec(*self._when(), pid=pid, argv=argv, log=self.log()))
+
+    def dead(self, call: Call, action: Action, wait_status: int) -> None:  # noqa: ARG002
+        """The killed process is reaped and nothing else has run since: take the proof."""
+        entry = self._pending.pop(call.tid)
+        if entry.position:
+            self._record(call, entry)
+        point = entry.kill
+        assert point is not None  # noqa: S101 - the engine kills only where `entering` said so
+        kept = {Phase.BEFORE: 0, Phase.AFTER: call.length, Phase.TORN: point.torn or 0}
+        self.events.append(
+            Kill(
+                *self._when(),
+                point=str(point),
+                call=call.name,
+                pid=call.pid,
+                tid=call.tid,
+                offset=call.offset,
+                length=call.length,
+                kept=kept[point.phase],
+                returned=call.returned,
+                before=entry.log,
+                payload=self.blobs.put(call.data),
+                after=self.log(),
+                wait_status=wait_status,
+            )
+        )
+
+    # -- the mock provider's observer -------------------------------------------------------
+
+    def request_arrived(self, ordinal: int) -> None:
+        """The first byte of a request is here: this is when the log must show its attempt."""
+        request = Request(
+            *self._when(),
+            ordinal=ordinal,
+            method="",
+            path="",
+            body=ABSENT,
+            log=self.log(),
+            status=0,
+            reason="cut before it was complete",
+            answer=ABSENT,
+        )
+        self._requests[ordinal] = request
+        self.events.append(request)
+
+    def request_decided(
+        self,
+        ordinal: int,
+        *,
+        method: str,
+        path: str,
+        body: bytes,
+        status: int,
+        reason: str,
+        answer: bytes,
+        usage: Mapping[str, int] | None,
+        injected: bool,
+    ) -> None:
+        """The request is complete and its answer chosen: fill in the event of its arrival."""
+        arrived = self._requests[ordinal]
+        decided = replace(
+            arrived,
+            method=method,
+            path=path,
+            body=self.blobs.put(body),
+            status=status,
+            reason=reason,
+            answer=self.blobs.put(answer),
+            usage=usage,
+            injected=injected,
+        )
+        self.events[arrived.order - 1] = decided
+        self._requests[ordinal] = decided
+
+    def answered(self, ordinal: int, complete: bool) -> None:
+        """The answer went out, or its connection went away."""
+        self.events.append(Answered(*self._when(), ordinal=ordinal, complete=complete))
+
+    # -- shared -----------------------------------------------------------------------------
+
+    def finish_launch(self) -> None:
+        """No process of the tree is left. A call whose exit was never seen may still have
+        happened (its thread was killed on the way out): what it left in the journal decides."""
+        recorded = sum(isinstance(event, Effect) for event in self.events)
+        happened = self.effects()[recorded:]
+        entries = [e for e in self._pending.values() if e.call.label == "effect"]
+        for entry in entries:
+            names = _lines(entry.call.data)
+            if names == happened[: len(names)]:
+                self._effects(entry, names)
+                happened = happened[len(names) :]
+        self._pending.clear()
+
+    def effects(self) -> list[str]:
+        """The journal as it is on disk."""
+        return _lines(self.room.effects.read_bytes())
+
+    def log(self) -> Sha:
+        """The session log at this moment, as a blob."""
+        return self.blobs.put(self.room.log())
+
+    def _when(self) -> tuple[int, int, float]:
+        """order, launch, at_ms of the next event."""
+        at_ms = round((time.monotonic() - self._started) * 1000, 3)
+        return len(self.events) + 1, self.launch, at_ms
+
+    def _name(self, call: Call, log: bytes) -> tuple[str, str | None]:
+        """Name of a call on the log: by the line it completes, else by the call itself."""
+        if not call.length:
+            return call.name, None
+        return point_name(split_torn(log)[1] + call.data)
+
+    def _reached(self, kill: KillPoint, name: str, tool: str | None) -> bool:
+        if kill.name is None:
+            return kill.ordinal == self._position
+        same_tool = kill.tool is None or kill.tool == tool
+        return kill.name == name and same_tool and self._named[name, kill.tool] == kill.ordinal
+
+    def _record(self, call: Call, entry: _Entry) -> None:
+        if call.label == "log" and entry.position:
+            self.events.append(
+                LogWrite(
+                    *self._when(),
+                    pid=call.pid,
+                    call=call.name,
+                    point=entry.point,
+                    position=entry.position,
+                    offset=call.offset,
+                    length=call.length,
+                    returned=call.returned,
+                    log=self.log(),
+                )
+            )
+        elif call.label == "effect" and (call.returned or 0) > 0:
+            self._effects(entry, _lines(call.data[: call.returned]))
+        elif call.label == "file" and call.name not in _CHANGES_NO_FILE:
+            after = self.room.content(entry.path, self.blobs)
+            self.events.append(
+                FileChange(
+                    *self._when(),
+                    pid=call.pid,
+                    call=call.name,
+                    path=self.room.relative(str(entry.path)),
+                    before=entry.content,
+                    after=after,
+                    log=entry.log,
+                )
+            )
+
+    def _effects(self, entry: _Entry, names: list[str]) -> None:
+        for name in names:
+            self.events.append(
+                Effect(
+                    *self._when(),
+                    pid=entry.call.pid,
+                    argv=entry.argv,
+                    name=name,
+                    log=entry.log,
+                    holds_log=entry.holds_log,
+                )
+            )
+
+
+class _Entry:
+    """What was true when a thread entered a watched call."""
+
+    def __init__(self, room: Room, blobs: Blobs, call: Call) -> None:
+        self.call = call
+        self.log_bytes = room.log()
+        self.log = blobs.put(self.log_bytes)
+        self.kill: KillPoint | None = None
+        self.position = 0  # > 0: a kill point on the session log
+        self.point = ""
+        self.path = Path(call.new_path or call.path)
+        self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
+        self.argv: tuple[str, ...] = ()
+        self.holds_log = False
+        if call.label == "effect":
+            self.argv = argv_of(call.pid)
+            self.holds_log = _holds(call.pid, room.log_path())
+
+    def name_point(self, name: str, tool: str | None, ordinal: int, position: int) -> None:
+        self.point = f"log:{name}{f'[{tool}]' if tool else ''}#{ordinal}"
+        self.position = position
+
+
+def argv_of(pid: int) -> tuple[str, ...]:
+    """The command line of a living process; empty when it has gone."""
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ()
+    return tuple(os.fsdecode(raw).removesuffix("\0").split("\0"))
+
+
+def _holds(pid: int, log: Path | None) -> bool:
+    """Does process `pid` have the session log open (and with it, perhaps, its lock)?"""
+    try:
+        wanted = os.stat(log) if log else None
+        links = os.listdir(f"/proc/{pid}/fd") if wanted else []
+    except OSError:
+        return False
+    for link in links:
+        try:
+            found = os.stat(f"/proc/{pid}/fd/{link}")
+        except OSError:
+            continue
+        if wanted and (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+            return True
+    return False
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").splitlines()
