@@ -68,8 +68,16 @@ class Action:
 
 
 GO = Action("go")
-KILL_BEFORE = Action("before", kill=KillAt.ENTRY)
-KILL_AFTER = Action("after", kill=KillAt.EXIT)
+
+
+def kill_before() -> Action:
+    """Kill on entry: nothing of the call happens."""
+    return Action("before", kill=KillAt.ENTRY)
+
+
+def kill_after() -> Action:
+    """Let the call happen and kill at its exit, before the target's next instruction."""
+    return Action("after", kill=KillAt.EXIT)
 
 
 def tear(keep: int) -> Action:
@@ -102,8 +110,8 @@ class Handler(Protocol):
         """A watched call stands at its entry; nothing of it has happened."""
 
     def left(self, call: Call) -> None:
-        """The call returned (`call.returned`), or its process died in it (None). Not called for
-        a call at which the engine killed: `dead` is."""
+        """The call returned (`call.returned`). Not called for a call at which the engine killed
+        (`dead` is), nor where the thread died on its way out (the call may have happened)."""
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process other than the root began a program; it stands before its first instruction."""
@@ -124,6 +132,25 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """A child that waits for its tracer: it runs the command at a byte on `go`, exits at EOF."""
+
+    pid: int
+    go: int  # write end of the go-pipe, to be closed by the tracer
+    report: int  # read end: `errno stage` as text where the program could not be started, else EOF
+
+
+class Launcher(Protocol):
+    """A way to make the root process: a fresh program (exec), a fork of a warm interpreter."""
+
+    def start(self, command: Command) -> Started:
+        """Make the waiting child. Raises CannotStart."""
+
+    def owns(self, pid: int) -> bool:
+        """Is this child of the tracer a helper of the launcher, and not of the target?"""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a launch ended. No process of it is left."""
 
@@ -133,5 +160,5 @@ class Outcome:
     seconds: float
     stops: int  # ptrace stops served: the cost of tracing
     survivors: tuple[Survivor, ...] = ()  # outlived the root by more than `grace_s`; then killed
-    unseen: tuple[str, ...] = ()  # durable changes that can pass by the engine
+    unseen: tuple[str, ...] = ()  # durable changes that may have passed by the engine
     stacks: str = ""  # of a launch that timed out: where its threads stood
