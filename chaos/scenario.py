@@ -9,15 +9,27 @@ Does not know which kill points exist: the run without a kill tells.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from chaos.points import Phase
-from chaos.target import Target
+from chaos.errors import UsageError
+from chaos.points import KillPoint, Phase
+from chaos.provider.script import Turn
+from chaos.scenario_script import check_reach, read_events, read_turns
+from chaos.target import Target, TargetNotFound, escapes, load_target, read_text
+from chaos.toml_table import Table, nearest, read_toml
 
-if TYPE_CHECKING:
-    from chaos.provider.script import Turn
+STEPS = ("run",)  # compact, abort and chat join with issue 2
+EFFECT_COUNTS = ("never", "once", "at-most-once", "per-intent")
+OUTCOMES = ("completed", "failed", "aborted")
+DEFAULT_PROMPT = "begin"  # of a scenario without a [[step]]
+
+_KEYS = ("name", "about", "target", "files", "step", "provider", "event", "kill", "expect")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# What a selector may leave open: the phase, then the ordinal, then the tool.
+_SELECTOR = re.compile(r"log:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,7 @@ class PlannedEvent:
     @property
     def request(self) -> int:
         """The ordinal of the provider request that `at` names, 1-based within the launch."""
-        raise NotImplementedError
+        return int(self.at.removeprefix("provider:").removesuffix("/request"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +70,133 @@ class Scenario:
     about: str
     path: str
     target: Target
-    env: Mapping[str, str]  # added to the target's env; the same placeholders
+    env: Mapping[str, str]  # added to the target's env, as it stands
     files: Mapping[str, str]  # workspace-relative path -> content, before the first launch
     steps: tuple[Step, ...]
     turns: tuple[Turn, ...]
     events: tuple[PlannedEvent, ...]
     kill: KillSelection
     expect_effects: Mapping[str, str]  # effect name -> never | once | at-most-once | per-intent
-    expect_outcome: str | None  # completed | failed | aborted
+    expect_outcome: str | None  # completed | failed | aborted, of the last operation
     source: str  # the TOML text
 
 
 def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Scenario:
     """Read a scenario's text; `targets` finds its profile. Raises ScenarioError `path:line: …`."""
-    raise NotImplementedError
+    root = read_toml(text, path)
+    root.only(*_KEYS)
+    name = root.text("name")
+    if not _NAME.fullmatch(name):
+        raise root.error(f"name: expected lower-case words joined by '-', found {name!r}", "name")
+    about = root.text("about")
+    target, env = _target(root, targets)
+    steps = _steps(root)
+    turns = read_turns(root)
+    events = tuple(PlannedEvent(*event) for event in read_events(root))
+    check_reach(root, tuple(step.prompt for step in steps), turns, [e.request for e in events])
+    effects, outcome = _expect(root)
+    return Scenario(
+        name=name,
+        about=about,
+        path=path,
+        target=target,
+        env=env,
+        files=_files(root),
+        steps=steps,
+        turns=turns,
+        events=events,
+        kill=_kill(root),
+        expect_effects=effects,
+        expect_outcome=outcome,
+        source=text,
+    )
 
 
 def load_scenario(path: str) -> Scenario:
     """Read a scenario file and the target it names. Raises ScenarioError."""
-    raise NotImplementedError
+    found = Path(path).resolve()
+    here = str(found.parent)
+    return parse_scenario(read_text(found), str(found), lambda name: load_target(name, here))
+
+
+def _target(root: Table, targets: Callable[[str], Target]) -> tuple[Target, dict[str, str]]:
+    table = root.table("target")
+    table.only("profile", "env")
+    profile = table.text("profile")
+    try:
+        return targets(profile), table.environment("env")
+    except TargetNotFound as error:
+        raise table.error(str(error), "profile") from None
+
+
+def _files(root: Table) -> dict[str, str]:
+    files: dict[str, str] = root.mapping("files", str)
+    for name in files:
+        if escapes(name) or name.endswith("/") or "\0" in name:
+            raise root.error(
+                f"files: expected a file's path inside the workspace, found {name!r}", "files", name
+            )
+        for other in files:
+            if other.startswith(f"{name}/"):
+                raise root.error(
+                    f"files: {name!r} cannot be a file and the folder of {other!r}", "files", name
+                )
+    return files
+
+
+def _steps(root: Table) -> tuple[Step, ...]:
+    steps = []
+    for table in root.tables("step"):
+        table.only(*STEPS)
+        if len(table.names()) != 1:
+            raise table.error(f"a step is one of: {', '.join(STEPS)}")
+        do = table.names()[0]
+        steps.append(Step(do, table.text(do)))
+    return tuple(steps) or (Step("run", DEFAULT_PROMPT),)
+
+
+def _kill(root: Table) -> KillSelection:
+    table = root.table("kill")
+    table.only("points", "phases")
+    known: tuple[str, ...] = tuple(map(str, Phase))
+    phases = table.texts("phases", known)
+    for index, phase in enumerate(phases):
+        if phase not in known:
+            raise table.error(f"unknown phase {phase!r}{nearest(phase, known)}", "phases", index)
+    if not phases:
+        raise table.error("kill.phases is empty; leave it out for all of them", "phases")
+    points = table.texts("points", ())
+    for index, point in enumerate(points):
+        wanted = _phase(table, point, index)
+        if wanted and wanted not in phases:
+            raise table.error(
+                f"{point!r} can never be tried: kill.phases leaves out {wanted!r}", "points", index
+            )
+    return KillSelection(points, tuple(phase for phase in Phase if phase in phases))
+
+
+def _phase(table: Table, point: str, index: int) -> str:
+    """The phase that a full kill point names; empty for a selector of several."""
+    if _SELECTOR.fullmatch(point):
+        return ""
+    try:
+        return str(KillPoint.parse(point).phase)
+    except UsageError as error:
+        raise table.error(str(error), "points", index) from None
+
+
+def _expect(root: Table) -> tuple[dict[str, str], str | None]:
+    table = root.table("expect")
+    table.only("effects", "outcome")
+    effects: dict[str, str] = table.mapping("effects", str)
+    for name, count in effects.items():
+        if count not in EFFECT_COUNTS:
+            raise table.error(
+                f"expect.effects.{name}: unknown count {count!r}{nearest(count, EFFECT_COUNTS)}",
+                "effects",
+                name,
+            )
+    outcome = table.text("outcome") if "outcome" in table else None
+    if outcome is not None and outcome not in OUTCOMES:
+        raise table.error(f"unknown outcome {outcome!r}{nearest(outcome, OUTCOMES)}", "outcome")
+    return effects, outcome

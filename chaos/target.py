@@ -1,8 +1,8 @@
 """Target files: how to start the program under test, and where it keeps what.
 
-A target is any program that keeps a session log: ten lines of TOML say how it is run and resumed,
-where its log lies and what its exit codes mean. `parse_target` is a function of the text, so that
-a saved failure carries its target with it; `load_target` finds the file by name.
+A target is any program that keeps a session log: a few lines of TOML say how it is run and
+resumed, where its log lies and what its exit codes mean. `parse_target` is a function of the text,
+so that a saved failure carries its target with it; `load_target` finds the file by name.
 
 Does not start anything, and knows no particular target: the built-in ones are data, in
 `chaos/targets/`.
@@ -10,8 +10,28 @@ Does not start anything, and knows no particular target: the built-in ones are d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from chaos.errors import ScenarioError
+from chaos.toml_table import Table, nearest, read_toml
+
+PLACEHOLDERS = ("python", "workspace", "home", "session", "prompt", "base_url", "api_key")
+ROLES = ("run", "resume")
+DIALECTS = ("session-v2",)
+OUTCOMES = ("completed", "failed", "blocked", "corrupt", "busy", "aborted")
+NEVER = -1  # the exit code of an outcome that the target does not have
+
+_KEYS = ("name", "about", "dialect", "log", "state", "temporary", "commands", "env", "exit_codes")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_BUILT_IN = Path(__file__).parent / "targets"
+
+
+class TargetNotFound(ScenarioError):  # noqa: N818 - says what happened, like the rest of the tree
+    """No target file of that name. The message has no place: the one who asked knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +52,7 @@ class Target:
     log: str  # glob relative to the workspace
     commands: Mapping[str, tuple[str, ...]]  # by role: run, resume
     env: Mapping[str, str]
-    exit_codes: Mapping[str, int]  # completed, failed, blocked, corrupt, busy, aborted
+    exit_codes: Mapping[str, int]  # a code for each of OUTCOMES; NEVER where it has none
     launch_limit_s: float  # a launch that takes longer is ended and judged (R2)
     grace_s: float  # how long a descendant may outlive the target (X1)
     state: tuple[str, ...]  # workspace directories that belong to the target itself
@@ -42,19 +62,140 @@ class Target:
     source: str  # its TOML text
 
     def command(self, role: str, **values: str) -> tuple[str, ...]:
-        """The argv of `role` with placeholders filled. Raises ScenarioError for an unknown role."""
-        raise NotImplementedError
+        """The argv of `role` ("run" or "resume"), placeholders filled from `values`; `{python}`
+        is the interpreter that runs chaos."""
+        return tuple(_fill(part, values) for part in self.commands[role])
 
     def environment(self, **values: str) -> dict[str, str]:
-        """The target's environment variables with placeholders filled."""
-        raise NotImplementedError
+        """The target's environment variables, placeholders filled as in `command`."""
+        return {name: _fill(value, values) for name, value in self.env.items()}
 
 
 def parse_target(text: str, path: str) -> Target:
     """Read a target file's text. Raises ScenarioError `path:line: …`."""
-    raise NotImplementedError
+    root = read_toml(text, path)
+    root.only(*_KEYS, "limits", "warm")
+    limits = root.table("limits")
+    limits.only("launch_s", "grace_s")
+    return Target(
+        name=root.text("name"),
+        about=root.text("about"),
+        dialect=_dialect(root),
+        log=_inside(root, "log", [root.text("log")])[0],
+        commands=_commands(root),
+        env=_environment(root),
+        exit_codes=_exit_codes(root),
+        launch_limit_s=limits.seconds("launch_s", 20.0),
+        grace_s=limits.seconds("grace_s", 2.0),
+        state=_inside(root, "state", root.texts("state")),
+        temporary=_inside(root, "temporary", root.texts("temporary", ())),
+        warm=_warm(root),
+        path=path,
+        source=text,
+    )
 
 
 def load_target(name_or_path: str, beside: str) -> Target:
-    """Find a target: a path, `beside/targets/NAME.toml`, else a built-in. Raises ScenarioError."""
-    raise NotImplementedError
+    """Read the target that a scenario in directory `beside` names.
+
+    A name with a slash or `.toml` is a path from there; a bare name is `targets/NAME.toml` there,
+    else a built-in one. Raises TargetNotFound, or ScenarioError for what is wrong in the file.
+    """
+    here = Path(beside)
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        places = [here / name_or_path]
+    else:
+        places = [folder / f"{name_or_path}.toml" for folder in (here / "targets", _BUILT_IN)]
+    for place in places:
+        if place.is_file():
+            return parse_target(read_text(place), str(place.resolve()))
+    if len(places) == 1:
+        raise TargetNotFound(f"no target file {places[0]}")
+    known = {
+        path.stem for folder in (here / "targets", _BUILT_IN) for path in folder.glob("*.toml")
+    }
+    raise TargetNotFound(f"no target {name_or_path!r}{nearest(name_or_path, known)}")
+
+
+def read_text(path: Path) -> str:
+    """A TOML file's text. Raises ScenarioError where it cannot be read as UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _dialect(root: Table) -> str:
+    dialect = root.text("dialect")
+    if dialect not in DIALECTS:
+        raise root.error(f"unknown dialect {dialect!r}{nearest(dialect, DIALECTS)}", "dialect")
+    return dialect
+
+
+def _inside(root: Table, key: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths and globs that stay in the workspace."""
+    checked = tuple(paths)
+    for path in checked:
+        if escapes(path):
+            raise root.error(f"{key}: {path!r} leads out of the workspace", key)
+    return checked
+
+
+def escapes(path: str) -> bool:
+    """True of a path that is absolute or climbs with `..`, so may leave the workspace."""
+    pure = PurePosixPath(path)
+    return pure.is_absolute() or ".." in pure.parts or not pure.parts
+
+
+def _commands(root: Table) -> dict[str, tuple[str, ...]]:
+    commands = root.table("commands")
+    commands.only(*ROLES)
+    found = {role: commands.texts(role) for role in ROLES}
+    for role, argv in found.items():
+        if not argv:
+            raise commands.error(f"commands.{role} is empty; name the program", role)
+        for index, part in enumerate(argv):
+            _check_placeholders(commands, part, role, index)
+    if not any("{prompt}" in part for part in found["run"]):
+        raise commands.error("commands.run must hold {prompt}, or no prompt reaches it", "run")
+    return found
+
+
+def _environment(root: Table) -> dict[str, str]:
+    found = root.environment("env")
+    for name, value in found.items():
+        _check_placeholders(root, value, "env", name)
+    return found
+
+
+def _check_placeholders(table: Table, text: str, *keys: str | int) -> None:
+    for name in _PLACEHOLDER.findall(text):
+        if name not in PLACEHOLDERS:
+            raise table.error(f"unknown placeholder {{{name}}}{nearest(name, PLACEHOLDERS)}", *keys)
+
+
+def _exit_codes(root: Table) -> dict[str, int]:
+    codes = root.table("exit_codes")
+    codes.only(*OUTCOMES)
+    found = dict.fromkeys(OUTCOMES, NEVER)
+    for outcome in ("completed", *codes.names()):
+        found[outcome] = codes.whole(outcome, least=0)
+        if found[outcome] > 255:
+            raise codes.error(f"exit_codes.{outcome}: an exit code is 0…255", outcome)
+    return found
+
+
+def _warm(root: Table) -> WarmProfile | None:
+    if "warm" not in root:
+        return None
+    warm = root.table("warm")
+    warm.only("module", "preload")
+    return WarmProfile(warm.text("module"), warm.texts("preload", ()))
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    known = {"python": sys.executable, **values}
+    return _PLACEHOLDER.sub(lambda match: known[match[1]], text)
