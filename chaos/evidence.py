@@ -131,7 +131,8 @@ class FileChange:
 class Kill:
     """The proof of a kill: what was promised and what was found (design section 2).
 
-    `promised` follows from `before`, `payload`, `offset` and `kept`; the judge recomputes it.
+    What the point promised follows from `before`, `payload`, `offset`, `kept` and `size`; the
+    judge recomputes it.
     """
 
     order: int
@@ -149,6 +150,7 @@ class Kill:
     payload: Sha  # the bytes that the target handed over
     after: Sha  # the log found when the killed process was reaped, nothing else having run
     wait_status: int  # raw status of waitpid; its low 7 bits are the signal, which must be 9
+    size: int | None = None  # the size asked for by a truncate; None for other calls
 
 
 Event = LogWrite | Request | Answered | Effect | Exec | FileChange | Kill
