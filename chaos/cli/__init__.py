@@ -1,0 +1,52 @@
+"""The command line of chaos. Source: design section 7, a contract that scripts depend on.
+
+    0 all passed · 1 violation · 2 interrupted · 3 harness error or inconclusive
+    4 usage or scenario error · 5 nothing selected
+
+Promises: results go to stdout and messages to stderr; a user's mistake is never a traceback; a
+fault of the harness itself never exits with 1, which would accuse the target. One module a
+command, imported only when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from chaos.cli.output import complain, make_printable
+from chaos.cli.parser import COMMANDS, parse
+from chaos.errors import ChaosError
+
+INTERRUPTED = 2
+HARNESS_ERROR = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command line (without the program's name) and give the exit code."""
+    make_printable()
+    try:
+        args = parse(sys.argv[1:] if argv is None else argv)
+        code: int = importlib.import_module(COMMANDS[args.command]).command(args)
+        sys.stdout.flush()
+    except ChaosError as error:
+        complain(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except SystemExit as stop:  # argparse, after --help
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        # The reader has gone (`chaos run | head`): say nothing more, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return HARNESS_ERROR
+    except OSError as error:
+        complain(f"the system refused: {error}")
+        return HARNESS_ERROR
+    except Exception:
+        complain(f"a fault of chaos itself, please report it:\n{traceback.format_exc()}")
+        return HARNESS_ERROR
+    return code

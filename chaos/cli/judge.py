@@ -1,0 +1,63 @@
+"""`chaos judge`: today's rules over saved evidence, or over any session log."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from chaos.cli.output import say
+from chaos.cli.rules import statements
+from chaos.errors import UsageError
+from chaos.judge.strict import check_log
+from chaos.report.counts import code_of
+from chaos.report.explain import explain
+from chaos.report.folder import evidence_folders
+from chaos.report.visible import visible
+from chaos.results import Verdict, Violation
+from chaos.supervise.files import load_evidence
+from chaos.supervise.lane import conclude
+
+
+def command(args: argparse.Namespace) -> int:
+    """Judge a folder or a file; quiet about a log that is good."""
+    subject = Path(args.subject)
+    return _folder(subject) if subject.is_dir() else _log(subject)
+
+
+def _folder(path: Path) -> int:
+    """Every piece of evidence in a folder: the proof of its kills and its rules."""
+    found = evidence_folders(path)
+    if not found:
+        raise UsageError(
+            f"{path}: no saved evidence here; `chaos run --report DIR` keeps it in DIR"
+        )
+    results = []
+    for folder in found:
+        result = conclude(folder.resolve().name, load_evidence(folder), 0.0, keep=True)
+        results.append(result)
+        kills = f"{result.kills} kills, {result.exact} proven exact"
+        say(f"{result.verdict}  {visible(result.id)}  {kills}\n")
+        if result.verdict is not Verdict.PASS:
+            say(explain(result, statements(), None))
+    return code_of(results)
+
+
+def _log(path: Path) -> int:
+    """A session log by itself, as far as one log can show a fault."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    violations = check_log(data)
+    for violation in violations:
+        say(_in_words(path, violation))
+    return 1 if violations else 0
+
+
+def _in_words(path: Path, violation: Violation) -> str:
+    evidence = violation.evidence
+    seq = f" seq {evidence['seq']}" if evidence.get("seq") is not None else ""
+    code = f" {evidence['code']}" if evidence.get("code") else ""
+    where = f"{path}:{evidence.get('line', '')}:"
+    statement = statements().get(violation.id, "")
+    return f"{where} {violation.id}{code}{seq}: {visible(violation.message)}\n  {statement}\n"

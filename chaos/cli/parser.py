@@ -1,0 +1,104 @@
+"""The commands and their options, as argparse sees them.
+
+Only parses: what a command does is in the module that COMMANDS names. A wrong command line is a
+`UsageError`, so that it exits with 4 like every other usage error and not with argparse's 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import NoReturn
+
+from chaos.errors import UsageError
+from chaos.points import Phase
+from chaos.toml_table import nearest
+
+COMMANDS = {
+    "run": "chaos.cli.run",
+    "points": "chaos.cli.points",
+    "replay": "chaos.cli.replay",
+    "judge": "chaos.cli.judge",
+    "doctor": "chaos.cli.doctor",
+}
+MOST_JOBS = 64
+DEFAULT_REPORT = "chaos-report"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Read a command line. Raises UsageError; SystemExit after --help."""
+    return _parser().parse_args(argv)
+
+
+def phases(text: str) -> tuple[Phase, ...]:
+    """`before,torn,after`, or some of them."""
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in tuple(Phase):
+            known = tuple(map(str, Phase))
+            raise argparse.ArgumentTypeError(f"unknown phase {word!r}{nearest(word, known)}")
+    return tuple(phase for phase in Phase if phase in words)
+
+
+def jobs(text: str) -> int:
+    """How many lanes."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"expected a number in 1…{MOST_JOBS}, found {text!r}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="chaos",
+        description="Kill a real agent at exact instants, resume it, judge what is left.",
+        epilog="exit codes: 0 all passed, 1 violation, 2 interrupted, 3 harness error or "
+        "inconclusive, 4 usage or scenario error, 5 nothing selected",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _run(commands.add_parser("run", help="try every kill point of every scenario"))
+
+    points = commands.add_parser("points", help="list the kill points of the run without a kill")
+    points.add_argument("scenario", metavar="SCENARIO", help="a scenario file")
+
+    replay = commands.add_parser("replay", help="run one saved schedule again")
+    replay.add_argument("failure", metavar="FAILURE.json", help="from REPORT/failures/")
+    replay.add_argument(
+        "--hold", action="store_true", help="stop at the kill point, for a debugger, then kill"
+    )
+
+    judge = commands.add_parser("judge", help="judge saved evidence, or any session log")
+    judge.add_argument("subject", metavar="RUN_DIR|LOG", help="a folder of evidence, or a log")
+
+    commands.add_parser("doctor", help="what works on this machine, and why not")
+    return parser
+
+
+def _run(run: argparse.ArgumentParser) -> None:
+    cpus = len(os.sched_getaffinity(0))
+    run.add_argument(
+        "scenarios", metavar="SCENARIO", nargs="*", help="files or folders (scenarios)"
+    )
+    run.add_argument("-k", metavar="EXPR", help="words, and, or, not, ( ): over scenario and id")
+    run.add_argument("--phases", type=phases, help="before,torn,after (as each scenario says)")
+    run.add_argument("--torn", choices=("ends", "every"), default="ends", help="which bytes (ends)")
+    run.add_argument(
+        "--jobs", type=jobs, default=min(cpus, MOST_JOBS), metavar="N", help=f"lanes ({cpus})"
+    )
+    run.add_argument(
+        "--launch", choices=("exec", "warm"), default="exec", help="how launches start (exec)"
+    )
+    run.add_argument("--seed", type=int, default=0, metavar="S", help="of every choice made (0)")
+    run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
+    run.add_argument(
+        "--report",
+        metavar="DIR",
+        help=f"keep all evidence in DIR (only what did not pass, in {DEFAULT_REPORT})",
+    )
+    run.add_argument("--json", metavar="FILE", help="write the JSON report; - is stdout")
+    run.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")

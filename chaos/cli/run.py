@@ -1,0 +1,110 @@
+"""`chaos run`: sweep the scenarios, print as results come, write the reports."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from chaos.cli.expression import compile_expression
+from chaos.cli.find import find_scenarios
+from chaos.cli.output import complain, say
+from chaos.cli.parser import DEFAULT_REPORT
+from chaos.cli.rules import statements
+from chaos.errors import UsageError
+from chaos.options import SweepOptions
+from chaos.report.counts import exit_code
+from chaos.report.folder import ReportFolder
+from chaos.report.json_ import json_report
+from chaos.report.junit import junit_report
+from chaos.report.text import failures, heading, scenario_line, totals
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+from chaos.scenario import Scenario
+from chaos.supervise.sweep import sweep
+
+STDOUT = "-"
+
+
+def command(args: argparse.Namespace) -> int:
+    """Run all and give the exit code of design section 7."""
+    options = SweepOptions(
+        phases=args.phases,
+        torn=args.torn,
+        jobs=args.jobs,
+        launch=args.launch,
+        seed=args.seed,
+        fail_fast=args.fail_fast,
+        select=compile_expression(args.k) if args.k else None,
+        keep=args.report is not None,
+    )
+    scenarios = find_scenarios(args.scenarios)
+    for file in (args.json, args.junit):
+        _check_writable(file)
+    folder = ReportFolder(Path(args.report or DEFAULT_REPORT), args.launch, args.seed)
+    folder.prepare()
+
+    write = _to_stderr if args.json == STDOUT else say
+    listener = _Teller(scenarios, folder, write)
+    write(heading())
+    result = sweep(scenarios, options, listener)
+    listener.rest(result)
+    write(totals(result))
+    folder.finish(result, listener.statements)
+    _write(args.json, json_report(result, folder.artifacts))
+    _write(args.junit, junit_report(result))
+    code = exit_code(result)
+    if code:
+        complain(f"the report is in {folder.path}")
+    return code
+
+
+class _Teller:
+    """Prints and saves each scenario when it is done: a sweep cut short has told what it knew."""
+
+    def __init__(
+        self, scenarios: Sequence[Scenario], folder: ReportFolder, write: Callable[[str], None]
+    ) -> None:
+        self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
+        self.folder = folder
+        self.write = write
+        self.statements = statements()
+        self.told: set[str] = set()
+
+    def scenario_started(self, name: str) -> None:
+        """Nothing to tell yet."""
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None:
+        """Told with its scenario."""
+
+    def scenario_done(self, result: ScenarioResult) -> None:
+        self.told.add(result.name)
+        self.folder.add(self.scenarios[result.name], result)
+        self.write(scenario_line(result))
+        self.write(failures(result, self.statements, self.folder.artifacts))
+
+    def rest(self, result: SweepResult) -> None:
+        """The scenarios that an interruption left unfinished."""
+        for scenario in result.scenarios:
+            if scenario.name not in self.told:
+                self.scenario_done(scenario)
+
+
+def _check_writable(file: str | None) -> None:
+    """Refuse before a sweep of a minute, not after it."""
+    if file in (None, STDOUT):
+        return
+    path = Path(str(file))
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{file}: cannot be written; expected a file in a folder that exists")
+
+
+def _write(file: str | None, text: str) -> None:
+    if file == STDOUT:
+        say(text)
+    elif file is not None:
+        Path(file).write_text(text, encoding="utf-8")
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(text)

@@ -1,0 +1,96 @@
+"""The sums of a sweep, counted in one place for every form of report. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chaos.points import Schedule
+from chaos.report.visible import without_secret
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The `summary` of design section 7. Verdicts count schedules, not broken rules."""
+
+    schedules: int
+    kills: int  # carried out
+    exact: int  # of these, proven exact by the judge
+    passed: int
+    violations: int
+    inconclusive: int
+    errors: int
+
+
+def results_of(scenario: ScenarioResult) -> tuple[ScheduleResult, ...]:
+    """The schedules of a scenario, free of the target's secret. A scenario that failed as a whole
+    counts as one more: an error of its run without a kill."""
+    results = tuple(map(_safe, scenario.schedules))
+    if not scenario.error:
+        return results
+    failed = ScheduleResult(
+        id=f"{scenario.name}-error",
+        schedule=str(Schedule()),
+        verdict=Verdict.HARNESS_ERROR,
+        violations=(),
+        why=scenario.error,
+        kills=0,
+        exact=0,
+        seconds=0.0,
+    )
+    return (*results, failed)
+
+
+def count(results: Iterable[ScheduleResult]) -> Counts:
+    """Count schedules by their verdict, and their kills."""
+    everything = tuple(results)
+    verdicts = Counter(result.verdict for result in everything)
+    return Counts(
+        schedules=len(everything),
+        kills=sum(result.kills for result in everything),
+        exact=sum(result.exact for result in everything),
+        passed=verdicts[Verdict.PASS],
+        violations=verdicts[Verdict.VIOLATION],
+        inconclusive=verdicts[Verdict.INCONCLUSIVE],
+        errors=verdicts[Verdict.HARNESS_ERROR],
+    )
+
+
+def all_results(sweep: SweepResult) -> Iterator[ScheduleResult]:
+    """The schedules of every scenario."""
+    for scenario in sweep.scenarios:
+        yield from results_of(scenario)
+
+
+def exit_code(sweep: SweepResult) -> int:
+    """Of a sweep; design section 7. An interrupted one says so first."""
+    return 2 if sweep.interrupted else code_of(all_results(sweep))
+
+
+def code_of(results: Iterable[ScheduleResult]) -> int:
+    """Of judged schedules. A broken rule weighs more than a kill that proves nothing."""
+    counts = count(results)
+    rows = (
+        (counts.violations > 0, 1),
+        (counts.inconclusive + counts.errors > 0, 3),
+        (counts.schedules == 0, 5),
+    )
+    return next((code for applies, code in rows if applies), 0)
+
+
+def _safe(result: ScheduleResult) -> ScheduleResult:
+    secret = result.evidence.facts.secret if result.evidence else ""
+    if not secret:
+        return result
+    violations = tuple(
+        Violation(v.id, without_secret(v.message, secret), _evidence(v, secret))
+        for v in result.violations
+    )
+    return replace(result, violations=violations, why=without_secret(result.why, secret))
+
+
+def _evidence(violation: Violation, secret: str) -> dict[str, Any]:
+    return {key: without_secret(value, secret) for key, value in violation.evidence.items()}

@@ -1,0 +1,57 @@
+"""The JSON report: the contract of design section 7, for scripts.
+
+Pure. Keys are only ever added. A schedule has `why` where its verdict is neither PASS nor
+VIOLATION; the object has `interrupted` where the sweep was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from chaos.report.counts import all_results, count, results_of
+from chaos.report.failure import schedule_json, violation_json
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+
+VERSION = 1
+
+
+def json_report(sweep: SweepResult, artifacts: Mapping[str, str]) -> str:
+    """One JSON object and a LF. `artifacts` maps schedule ids to their failure files."""
+    report: dict[str, Any] = {
+        "version": VERSION,
+        "scenarios": [_scenario(scenario, artifacts) for scenario in sweep.scenarios],
+        "summary": {
+            **asdict(count(all_results(sweep))),
+            "harvested": 0,  # every crash image so far comes from a real kill
+            "seconds": round(sweep.seconds, 3),
+        },
+    }
+    if sweep.interrupted:
+        report["interrupted"] = True
+    # ASCII, so that what an agent wrote can do nothing to a terminal.
+    return json.dumps(report, indent=1, default=str) + "\n"
+
+
+def _scenario(scenario: ScenarioResult, artifacts: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "points": list(scenario.points),
+        "schedules": [_schedule(result, artifacts) for result in results_of(scenario)],
+        "closure": {"complete": False, "states": scenario.images, "depth": 1},
+    }
+
+
+def _schedule(result: ScheduleResult, artifacts: Mapping[str, str]) -> dict[str, Any]:
+    value = {
+        "id": result.id,
+        "schedule": schedule_json(result.schedule),
+        "verdict": str(result.verdict),
+        "violations": [violation_json(violation) for violation in result.violations],
+        "artifact": artifacts.get(result.id),
+    }
+    if result.why:
+        value["why"] = result.why
+    return value

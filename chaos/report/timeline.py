@@ -1,0 +1,141 @@
+"""Evidence in words: the kill, the facts of the log, and what happened in which order.
+
+Pure. One line an event; everything that others wrote is made safe to print. Launches are counted
+from 1, as a person counts them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from chaos.evidence import (
+    ABSENT,
+    Answered,
+    Effect,
+    Event,
+    Evidence,
+    Exec,
+    FileChange,
+    Kill,
+    Launch,
+    LogWrite,
+    Request,
+)
+from chaos.judge.log import Fact, read_log
+from chaos.points import KillPoint, Phase
+from chaos.report.visible import visible
+
+_SHORT = 100  # characters of a command line or a message
+
+
+def kill_in_words(kill: Kill) -> str:
+    """What the point means for this call: how much of it happened before SIGKILL."""
+    phase = KillPoint.parse(kill.point).phase
+    size = f"of {kill.length} bytes" if kill.length else "(no data)"
+    return {
+        Phase.BEFORE: f"on entry of {kill.call} {size}: nothing of it happened",
+        Phase.TORN: f"inside {kill.call} {size}: exactly {kill.kept} bytes reached the file",
+        Phase.AFTER: f"when {kill.call} {size} was done, before the next instruction",
+    }[phase]
+
+
+def launch_name(evidence: Evidence, index: int) -> str:
+    """`launch 2 (resume)`."""
+    known = 0 <= index < len(evidence.launches)
+    return f"launch {index + 1}" + (f" ({evidence.launches[index].role})" if known else "")
+
+
+def launch_end(launch: Launch) -> str:
+    """How a launch ended."""
+    if launch.timed_out:
+        return f"did not end within its limit ({launch.seconds:.1f} s) and was ended"
+    if launch.killed:
+        return "killed by the schedule"
+    if launch.signal is not None:
+        return f"ended by signal {launch.signal}"
+    return f"exit code {launch.exit_code}"
+
+
+def facts_around(log: bytes, line: int | None, before: int = 3, after: int = 2) -> list[str]:
+    """The facts near `line` of a log, that line marked; the last ones without a line."""
+    facts = read_log(log).facts
+    shown = []
+    last = facts[-1].line if facts else 0
+    centre = last if line is None else line
+    for fact in facts:
+        if centre - before <= fact.line <= centre + after:
+            mark = ">" if fact.line == line else " "
+            seq = "-" if fact.seq is None else fact.seq
+            shown.append(f"{mark} line {fact.line:<3} seq {seq:<3} {fact_in_words(fact)}")
+    if line is not None and all(fact.line != line for fact in facts):
+        lines = log.split(b"\n")
+        text = lines[line - 1].decode("utf-8", "replace") if 0 < line <= len(lines) else ""
+        shown.append(f"> line {line:<3} cannot be read as facts: {visible(text, _SHORT)}")
+    return shown
+
+
+def fact_in_words(fact: Fact) -> str:
+    """A fact in one line: its type and what tells it from others of its type."""
+    body = fact.body
+    message = body.get("message")
+    details = {
+        "attempt": body.get("attempt") if isinstance(body.get("attempt"), int) else None,
+        "tool": body.get("toolName"),
+        "replay": body.get("replay"),
+        "stopReason": body.get("stopReason"),
+        "result": _result(body.get("result")),
+        "outcome": body.get("outcome"),
+        "text": message.get("content") if isinstance(message, dict) else None,
+    }
+    said = [f"{name}={visible(str(value), _SHORT)!s}" for name, value in details.items() if value]
+    return " ".join([visible(fact.type, _SHORT), *said])
+
+
+def _result(result: object) -> str | None:
+    if not isinstance(result, dict):
+        return None
+    return "/".join(str(result[key]) for key in ("type", "reason") if key in result)
+
+
+def timeline(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    """Every event in order, as (order, line)."""
+    launch = -1
+    for event in evidence.events:
+        if event.launch != launch:
+            launch = event.launch
+            yield event.order, f"-- {launch_name(evidence, launch)}{_ending(evidence, launch)}"
+        yield event.order, f"{event.at_ms:9.1f} ms  {event_in_words(event)}"
+
+
+def _ending(evidence: Evidence, index: int) -> str:
+    known = 0 <= index < len(evidence.launches)
+    return f": {launch_end(evidence.launches[index])}" if known else ""
+
+
+def event_in_words(event: Event) -> str:
+    """One event in one line: who did what."""
+    match event:
+        case LogWrite():
+            done = "killed on entry" if event.returned is None else f"returned {event.returned}"
+            return f"log      {visible(event.point)}  {event.call} {event.length} bytes, {done}"
+        case Request():
+            status = event.status or "no answer"
+            why = f" ({visible(event.reason, _SHORT)})" if event.reason else ""
+            made = " by the scenario's event" if event.injected else ""
+            return f"request  {event.ordinal} {visible(event.path, _SHORT)} -> {status}{made}{why}"
+        case Answered():
+            return f"answer   {event.ordinal} {'sent' if event.complete else 'cut off'}"
+        case Effect():
+            return f"effect   {visible(event.name, _SHORT)}  by {_command(event.argv)}"
+        case Exec():
+            return f"process  {event.pid} runs {_command(event.argv)}"
+        case FileChange():
+            gone = " (no file now)" if event.after == ABSENT else ""
+            return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
+        case Kill():
+            return f"KILL     {visible(event.point)}  {kill_in_words(event)}"
+
+
+def _command(argv: tuple[str, ...]) -> str:
+    return visible(shlex.join(argv), _SHORT) or "a process that has gone"
