@@ -6,6 +6,7 @@
     ├── NothingSelected     the selection left no kill point                    exit 5
     ├── Inconclusive        the promised kill did not happen as promised        exit 3
     └── HarnessError        the harness itself could not do its work            exit 3
+        ├── CannotStart     the target's program could not be started           exit 3
         └── Unsupported     this machine cannot run the engine; says the cure   exit 3
 
 A message says what was expected, what was found, where, and what to do next. None of these is a
@@ -45,6 +46,10 @@ class Inconclusive(ChaosError):  # noqa: N818 - a verdict's name
 
 class HarnessError(ChaosError):
     """The harness failed; nothing is said about the target."""
+
+
+class CannotStart(HarnessError):  # noqa: N818 - says what happened
+    """The command of the target could not be started; the message has the system's reason."""
 
 
 class Unsupported(HarnessError):  # noqa: N818 - as above

@@ -1,0 +1,81 @@
+"""What a launched process does between its fork and the program under test.
+
+Stands alone (standard library only, no import of chaos): the warm parent, which may be any Python
+that a target brings along, runs this file by its path.
+
+Promises: nothing of the target runs before a tracer has said go; at EOF on the go-pipe (the tracer
+died) the child exits; it dies with its parent; the filter is the last thing set before the program.
+Side effect that users must know: no_new_privs takes the power from sudo and all setuid programs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+GO = b"g"
+
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
+_SECCOMP_MODE_FILTER = 2
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog: a count of 8-byte instructions and where they are."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def prctl(option: int, argument: int, address: int = 0) -> None:
+    """prctl(2). Raises OSError."""
+    function = ctypes.CDLL(None, use_errno=True).prctl
+    function.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+    if function(option, argument, address, 0, 0) == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def die_with_parent() -> None:
+    """SIGKILL for this process when the thread that forked it ends."""
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def settle(stdout: str, stderr: str, cwd: str, keep: int) -> None:
+    """A session, standard streams and working directory of its own; no descriptor from above but
+    `keep`. Raises OSError."""
+    os.setsid()
+    streams = (("/dev/null", os.O_RDONLY), (stdout, _CREATE), (stderr, _CREATE))
+    for number, (path, flags) in enumerate(streams):
+        opened = os.open(path, flags, 0o666)
+        if opened == number:  # the stream was closed when the harness started
+            os.set_inheritable(number, True)
+        else:
+            os.dup2(opened, number)
+            os.close(opened)
+    os.chdir(cwd)
+    os.closerange(3, keep)
+    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def plain_signals() -> None:
+    """No signal blocked; default dispositions for those that Python or the harness ignores."""
+    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def await_go(go: int) -> None:
+    """Wait until the tracer holds this process; exit where there will be none. Comes before all
+    that can fail, so that the tracer never meets a child that has died already."""
+    if os.read(go, 1) != GO:
+        os._exit(0)
+    os.close(go)
+
+
+def arm(instructions: bytes) -> None:
+    """Install the seccomp filter for this process and all it makes. Raises OSError."""
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    buffer = ctypes.create_string_buffer(instructions, len(instructions))
+    program = _Program(len(instructions) // 8, ctypes.addressof(buffer))
+    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program))
