@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from chaos.cli.output import say
-from chaos.cli.rules import statements
 from chaos.errors import UsageError
+from chaos.judge import STATEMENTS
 from chaos.judge.strict import check_log
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
@@ -38,7 +38,7 @@ def _folder(path: Path) -> int:
         kills = f"{result.kills} kills, {result.exact} proven exact"
         say(f"{result.verdict}  {visible(result.id)}  {kills}\n")
         if result.verdict is not Verdict.PASS:
-            say(explain(result, statements(), None))
+            say(explain(result, STATEMENTS, None))
     return code_of(results)
 
 
@@ -55,9 +55,6 @@ def _log(path: Path) -> int:
 
 
 def _in_words(path: Path, violation: Violation) -> str:
-    evidence = violation.evidence
-    seq = f" seq {evidence['seq']}" if evidence.get("seq") is not None else ""
-    code = f" {evidence['code']}" if evidence.get("code") else ""
-    where = f"{path}:{evidence.get('line', '')}:"
-    statement = statements().get(violation.id, "")
-    return f"{where} {violation.id}{code}{seq}: {visible(violation.message)}\n  {statement}\n"
+    """Rule, line, seq, what was expected and found; then what the rule says."""
+    statement = STATEMENTS.get(violation.id, "")
+    return f"{path}: {violation.id}: {visible(violation.message)}\n  {statement}\n"

@@ -11,8 +11,8 @@ from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
 from chaos.cli.output import complain, say
 from chaos.cli.parser import DEFAULT_REPORT
-from chaos.cli.rules import statements
 from chaos.errors import UsageError
+from chaos.judge import STATEMENTS
 from chaos.options import SweepOptions
 from chaos.report.counts import exit_code
 from chaos.report.folder import ReportFolder
@@ -50,7 +50,7 @@ def command(args: argparse.Namespace) -> int:
     result = sweep(scenarios, options, listener)
     listener.rest(result)
     write(totals(result))
-    folder.finish(result, listener.statements)
+    folder.finish(result, STATEMENTS)
     _write(args.json, json_report(result, folder.artifacts))
     _write(args.junit, junit_report(result))
     code = exit_code(result)
@@ -68,7 +68,6 @@ class _Teller:
         self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
         self.folder = folder
         self.write = write
-        self.statements = statements()
         self.told: set[str] = set()
 
     def scenario_started(self, name: str) -> None:
@@ -81,7 +80,7 @@ class _Teller:
         self.told.add(result.name)
         self.folder.add(self.scenarios[result.name], result)
         self.write(scenario_line(result))
-        self.write(failures(result, self.statements, self.folder.artifacts))
+        self.write(failures(result, STATEMENTS, self.folder.artifacts))
 
     def rest(self, result: SweepResult) -> None:
         """The scenarios that an interruption left unfinished."""
