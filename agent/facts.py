@@ -39,9 +39,10 @@ MAX_ARGUMENTS_DEPTH = 128
 
 
 class Fact(NamedTuple):
-    """A fact of the log, as read. `body` is its `entry` or `record`, or the whole usage fact."""
+    """A fact as read. `body` is its `entry` or `record`, or the usage fact's own keys."""
 
     kind: str  # entry | record | usage
+    variant: str  # user, assistant, startedResult, …, toolStarted, …, usage: a row of `schema`
     seq: int
     id: str
     timestamp: int  # milliseconds since 1970

@@ -25,6 +25,9 @@ _EXACT = 2**53 - 1  # the largest integer that a double holds with all its neigh
 # One string, or one bracket outside strings. Possessive, so that a long string cannot backtrack.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
+_RAW_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # escaped or raw
+
 
 class StrictJSONError(ValueError):
     """The text is not one strict JSON value; the message says what is wrong and where."""
@@ -62,8 +65,8 @@ def loads(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> JSON:
         if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
             raise StrictJSONError(f"nested deeper than {max_depth} levels")  # noqa: TRY301
         value = _decoder.decode(text)
-        if "\\u" in text or isinstance(data, str):
-            _refuse_surrogates(value, text)
+        if _SURROGATE.search(text):
+            _refuse_surrogates(value)
     except StrictJSONError:
         raise
     except json.JSONDecodeError as error:
@@ -72,8 +75,8 @@ def loads(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> JSON:
         raise StrictJSONError("nested too deeply") from None
     except UnicodeDecodeError as error:
         raise StrictJSONError(f"not UTF-8 at byte {error.start}") from None
-    except ValueError as error:  # an integer with more digits than Python converts
-        raise StrictJSONError(str(error)) from None
+    except ValueError:  # Python converts no integer of more digits than its own bound
+        raise StrictJSONError("an integer has too many digits") from None
     return value
 
 
@@ -101,16 +104,14 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _refuse_surrogates(value: JSON, text: str) -> None:
-    """Decoding joins every proper pair, so a surrogate that is left in `value` is alone."""
-    stack = [value, text]
+def _refuse_surrogates(value: JSON) -> None:
+    """Decoding joins every escaped pair, so a surrogate that is left in `value` is alone."""
+    stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            try:
-                item.encode("utf-8")
-            except UnicodeEncodeError:
-                raise StrictJSONError("a lone surrogate in a string") from None
+            if not item.isascii() and _RAW_SURROGATE.search(item):
+                raise StrictJSONError("a lone surrogate in a string")
         elif isinstance(item, list):
             stack.extend(item)
         elif isinstance(item, dict):

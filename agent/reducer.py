@@ -1,0 +1,206 @@
+"""The reducer: the bytes of a session log to the state they add up to.
+
+Pure. It promises: a line is applied whole or not at all; the cost of a line does not grow with
+the log; no input raises anything but SessionError. Bytes after the last LF are a torn tail and
+are not read. Order of the questions about a fact: envelope, seq, id, timestamp, duplicate id, the
+fact's own rules, reserved ids (session contract, sections 1, 3 and 4).
+
+It knows no tools, models or environment of today; the planner compares with those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agent import entries, records, schema
+from agent.errors import SessionError
+from agent.facts import Fact, JSONObject
+from agent.ledger import Ledger, Refusal
+from agent.shapes import an_object, one_of, uuid7
+from agent.state import Header, SessionState
+from agent.strict_json import JSON, StrictJSONError, loads
+
+RULES: Mapping[str, Callable[[Ledger, Fact], None]] = {
+    "user": entries.user,
+    "assistant": entries.assistant,
+    "startedResult": entries.started_result,
+    "unstartedResult": entries.unstarted_result,
+    "compaction": entries.compaction,
+    "runStarted": records.run_started,
+    "compactionStarted": records.compaction_started,
+    "stepAttempt": records.step_attempt,
+    "stepFailed": records.step_failed,
+    "toolStarted": records.tool_started,
+    "abortRequested": records.abort_requested,
+    "operationFinished": records.operation_finished,
+    "usage": records.usage,
+}
+
+_kind = one_of(*schema.ENVELOPES)
+
+
+def reduce_session(data: bytes) -> SessionState:
+    """Reduce a whole log. Raises SessionError for the first complete line that is not legal."""
+    reducer = SessionReducer()
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        reducer.feed(data[start:end])
+        start = end + 1
+    if start == 0:
+        raise SessionError("MISSING_HEADER", 1, None, "no complete line; expected a header")
+    return reducer.state
+
+
+class SessionReducer:
+    """Reduces a log line by line. `state` is live: each `feed` changes it."""
+
+    def __init__(self) -> None:
+        self._ledger: Ledger | None = None
+        self._lines = 0
+
+    @property
+    def state(self) -> SessionState:
+        """The state after the lines fed so far. Raises LookupError before the header."""
+        if self._ledger is None:
+            raise LookupError("no header was fed yet")
+        return self._ledger.state
+
+    def feed(self, line: bytes) -> tuple[Fact, ...]:
+        """Apply one complete line, given without its LF; the first one is the header.
+
+        Returns the facts of the line (none for the header). Raises SessionError, and then nothing
+        has changed; ValueError if `line` holds an LF.
+        """
+        if b"\n" in line:
+            raise ValueError("feed takes one line without its LF")
+        number = self._lines + 1
+        value = _read_line(line, number)
+        if self._ledger is None:
+            self._ledger = Ledger(_header(value), len(line) + 1)
+            facts: tuple[Fact, ...] = ()
+        else:
+            facts = _transaction(self._ledger, value, number)
+            self._ledger.journal.commit()
+            self._ledger.state.repaired_length += len(line) + 1
+        self._lines = number
+        return facts
+
+    def check(self, line: bytes) -> None:
+        """Raise what `feed` would raise for this line, and change nothing in any case.
+
+        For a writer: a candidate is refused before the disk is touched, and becomes memory only
+        after the disk has it.
+        """
+        number = self._lines + 1
+        value = _read_line(line, number)
+        if self._ledger is None:
+            _header(value)
+        else:
+            _transaction(self._ledger, value, number)
+            self._ledger.journal.rollback()
+
+
+def _read_line(line: bytes, number: int) -> JSON:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SessionError("INVALID_UTF8", number, None, f"byte {error.start}") from None
+    if not text.strip():
+        raise SessionError("BLANK_LINE", number, None, "expected a JSON value, found none")
+    if text[-1] == "\r":
+        raise SessionError("CRLF_NOT_ALLOWED", number, None, "a line ends with LF alone")
+    try:
+        return loads(text)
+    except StrictJSONError as error:
+        raise SessionError("MALFORMED_JSON", number, None, str(error)) from None
+
+
+def _header(value: JSON) -> Header:
+    complaint = schema.HEADER(value)
+    if complaint:
+        other = not schema.HEADER_OF_ANY_VERSION(value)
+        code = "UNSUPPORTED_VERSION" if other else "INVALID_HEADER"
+        raise SessionError(code, 1, None, complaint)
+    return Header(
+        id=value["id"],
+        created_at=value["createdAt"],
+        cwd=value["cwd"],
+        provider=value["provider"],
+        model=value["model"],
+        environment_identity=value["environmentIdentity"],
+    )
+
+
+def _transaction(ledger: Ledger, value: JSON, line: int) -> tuple[Fact, ...]:
+    """Apply one fact, or an array of facts, whole or not at all. The caller commits."""
+    items = value if type(value) is list else [value]
+    if not items:
+        raise SessionError("EMPTY_TRANSACTION", line, None, "expected at least one fact")
+    facts = []
+    for item in items:
+        try:
+            facts.append(_apply(ledger, item))
+        except Refusal as refusal:
+            ledger.journal.rollback()
+            raise SessionError(refusal.code, line, _usable_seq(item), str(refusal)) from None
+    return tuple(facts)
+
+
+def _apply(ledger: Ledger, item: Any) -> Fact:
+    """Ask one fact all its questions, in the order of the contract, and apply it."""
+    fact = _envelope(ledger, item)
+    variant, complaint = schema.variant(fact.kind, fact.body)
+    complaint = complaint or schema.BODIES[variant](fact.body)
+    if complaint:
+        raise Refusal("INVALID_FACT", complaint)
+    fact = fact._replace(variant=variant)
+    state, journal = ledger.state, ledger.journal
+    if fact.id not in ledger.awaited:
+        ledger.take_id(fact.id)
+    RULES[variant](ledger, fact)
+    if fact.id in ledger.awaited:
+        raise Refusal("DUPLICATE_ID", f"id {fact.id} is reserved for a result")
+    journal.assign(state, "last_seq", fact.seq)
+    return fact
+
+
+def _envelope(ledger: Ledger, item: Any) -> Fact:
+    """The outer object of a fact; its variant is still open."""
+    complaint = an_object(item)
+    if complaint:
+        raise Refusal("INVALID_FACT", complaint)
+    kind = item.get("kind")
+    complaint = _kind(kind)
+    if complaint:
+        raise Refusal("INVALID_FACT", f"kind: {complaint}")
+    needed, allowed = schema.ENVELOPES[kind]
+    if item.keys() != needed and not needed <= item.keys() <= needed | allowed:
+        odd = sorted((needed ^ item.keys()) - allowed)
+        raise Refusal("INVALID_FACT", f"missing or unknown keys: {', '.join(map(ascii, odd))}")
+    seq, id_, timestamp = item["seq"], item["id"], item["timestamp"]
+    expected = ledger.state.last_seq + 1
+    if _usable_seq(item) is None:
+        raise Refusal("INVALID_FACT", f"seq: {schema.POSITIVE_SAFE_INTEGER(seq)}")
+    if seq != expected:
+        raise Refusal("SEQ_MISMATCH", f"expected seq {expected}, found {seq}")
+    complaint = uuid7(id_)
+    if complaint:
+        raise Refusal("INVALID_FACT", f"id: {complaint}")
+    complaint = schema.SAFE_INTEGER(timestamp)
+    if complaint:
+        raise Refusal("INVALID_FACT", f"timestamp: {complaint}")
+    if id_ in ledger.ids and id_ not in ledger.awaited:
+        raise Refusal("DUPLICATE_ID", f"id {id_} is in use already; ids are used once")
+    return Fact(kind, "", seq, id_, timestamp, _body(kind, item))
+
+
+def _body(kind: str, item: JSONObject) -> Any:
+    if kind == "usage":
+        return {key: item[key] for key in item if key not in schema.ENVELOPE_KEYS}
+    return item[kind]
+
+
+def _usable_seq(item: Any) -> int | None:
+    seq = item.get("seq") if type(item) is dict else None
+    return None if schema.POSITIVE_SAFE_INTEGER(seq) else seq
