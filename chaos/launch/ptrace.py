@@ -80,9 +80,9 @@ def listen(tid: int) -> None:
     _request(_LISTEN, tid, 0, 0)
 
 
-def detach(tid: int) -> None:
+def detach(tid: int, sig: int = 0) -> None:
     """Give up the thread. Its filtered calls fail with ENOSYS from now on."""
-    _request(_DETACH, tid, 0, 0)
+    _request(_DETACH, tid, 0, sig)
 
 
 def event_message(tid: int) -> int:
@@ -146,6 +146,13 @@ class Registers:
         number = ctypes.c_int32(-1)
         iovec = _Iovec(ctypes.addressof(number), ctypes.sizeof(number))
         _request(_SETREGSET, self._tid, regset, ctypes.byref(iovec))
+
+    def rewind_call(self) -> None:
+        """At the entry stop: the call does not happen now; the thread stands before it again."""
+        self._words[self._arch.repeated] = self.number
+        self._words[self._arch.pointer] -= self._arch.call_bytes
+        self._transfer(_SETREGSET)
+        self.skip_call()
 
 
 def signal_descriptor(signals: Iterable[int]) -> int:

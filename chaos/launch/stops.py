@@ -19,6 +19,7 @@ from chaos.launch import proc, ptrace
 from chaos.launch.decode import Edit, Watched, decode
 from chaos.launch.files import Files
 from chaos.launch.filter import FOREIGN
+from chaos.launch.held import hold_still
 from chaos.launch.model import Action, Call, Handler, KillAt, Service
 from chaos.launch.ptrace import Gone, Registers
 from chaos.launch.table import Alarm, Arch, Row
@@ -228,7 +229,14 @@ class Stops:
     def _kill(self, call: Call, action: Action) -> None:
         self.killed = True
         self._dying = _Dying(call, action, time.monotonic())
-        os.kill(call.pid, signal.SIGKILL)
+        if self._hold is None:
+            os.kill(call.pid, signal.SIGKILL)
+            return
+        at_exit = {call.tid} if action.kill is KillAt.EXIT else set()
+        at_entry = {*self._waiting, call.tid} - at_exit
+        status = hold_still(self._arch, self.tracees, call.pid, at_entry, at_exit, self._hold)
+        self._waiting = deque(tid for tid in self._waiting if tid in self.tracees)
+        self._ended(call.pid, status)
 
     # -- signs of what passes by ------------------------------------------------------------
 

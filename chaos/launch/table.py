@@ -110,6 +110,9 @@ class Arch:
     args: tuple[int, ...]
     number: int
     result: int
+    pointer: int  # of instructions
+    repeated: int  # where the call instruction takes the number from when it is run again
+    call_bytes: int  # length of that instruction
     number_regset: int | None  # where the call number is changed, if not in `number`
     foreign_bit: int  # set in the number of calls of a second ABI (x32); 0: none
 
@@ -127,6 +130,9 @@ ARCHES: Mapping[str, Arch] = {
         args=(14, 13, 12, 7, 9, 8),  # rdi rsi rdx r10 r8 r9
         number=15,  # orig_rax
         result=10,  # rax
+        pointer=16,  # rip
+        repeated=10,  # rax
+        call_bytes=2,
         number_regset=None,
         foreign_bit=0x4000_0000,
     ),
@@ -137,6 +143,9 @@ ARCHES: Mapping[str, Arch] = {
         args=(0, 1, 2, 3, 4, 5),
         number=8,  # x8
         result=0,  # x0
+        pointer=32,  # pc
+        repeated=8,  # x8
+        call_bytes=4,
         number_regset=0x404,  # NT_ARM_SYSTEM_CALL
         foreign_bit=0,
     ),
