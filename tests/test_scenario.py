@@ -1,0 +1,294 @@
+"""Scenario files: what they say, and what is refused with which words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chaos.errors import ScenarioError
+from chaos.points import Phase
+from chaos.scenario import Scenario, load_scenario, parse_scenario
+from chaos.target import Target, load_target
+
+ROOT = Path(__file__).parent.parent
+
+DEPLOY = """\
+name = "deploy"
+about = "Once, whatever happens."
+[target]
+profile = "agent"
+env = { MODE = "quick" }
+[files]
+"bin/deploy.sh" = "echo deploy"
+[[step]]
+run = "deploy it"
+[[provider.turn]]
+tool_calls = [{ name = "bash", arguments = { command = "sh bin/deploy.sh" } }]
+[[provider.turn]]
+content = "done"
+[kill]
+points = ["log:toolStarted[bash]", "log:assistant#2/torn@17"]
+phases = ["after", "torn"]
+[expect]
+effects = { deploy = "at-most-once" }
+outcome = "completed"
+"""
+
+SMALLEST = """\
+name = "small"
+about = "Nothing but an answer."
+target.profile = "agent"
+[[provider.turn]]
+content = "hi"
+"""
+
+
+def agent(name: str) -> Target:
+    return load_target(name, beside="/nowhere")
+
+
+def parse(text: str) -> Scenario:
+    return parse_scenario(text, "s.toml", agent)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        parse(text)
+    return str(caught.value)
+
+
+def test_all_that_a_scenario_says() -> None:
+    scenario = parse(DEPLOY)
+    assert (scenario.name, scenario.target.name) == ("deploy", "agent")
+    assert scenario.env == {"MODE": "quick"}
+    assert scenario.files == {"bin/deploy.sh": "echo deploy"}
+    assert [step.prompt for step in scenario.steps] == ["deploy it"]
+    assert scenario.turns[0].tool_calls[0].arguments == '{"command":"sh bin/deploy.sh"}'
+    assert scenario.turns[1].content == "done"
+    assert scenario.kill.points == ("log:toolStarted[bash]", "log:assistant#2/torn@17")
+    assert scenario.kill.phases == (Phase.TORN, Phase.AFTER)  # in the order of their instants
+    assert scenario.expect_effects == {"deploy": "at-most-once"}
+    assert scenario.expect_outcome == "completed"
+    assert scenario.source == DEPLOY
+
+
+def test_what_may_be_left_out() -> None:
+    scenario = parse(SMALLEST)
+    assert [(step.do, step.prompt) for step in scenario.steps] == [("run", "begin")]
+    assert scenario.kill.points == ()
+    assert scenario.kill.phases == tuple(Phase)
+    assert scenario.expect_outcome is None
+
+
+def test_arguments_as_text_are_sent_as_they_are() -> None:
+    text = DEPLOY.replace('{ command = "sh bin/deploy.sh" }', "'{\"command\": '")
+    assert parse(text).turns[0].tool_calls[0].arguments == '{"command": '
+
+
+def test_turns_by_prompt_and_by_result() -> None:
+    text = SMALLEST.replace(
+        '[[provider.turn]]\ncontent = "hi"',
+        '[[step]]\nrun = "a"\n'
+        '[[provider.turn]]\nwhen = { prompt = "a" }\n'
+        'tool_calls = [{ name = "t", arguments = {} }]\n'
+        '[[provider.turn]]\nwhen = { last_result = "ok" }\ncontent = ""',
+    )
+    whens = [turn.when for turn in parse(text).turns]
+    assert whens[0] is not None
+    assert whens[0].prompt == "a"
+    assert whens[1] is not None
+    assert whens[1].last_result == "ok"
+
+
+def test_an_event_hits_a_request_of_a_launch() -> None:
+    event = '[[event]]\nlaunch = 2\nat = "provider:1/request"\ndo = "provider:cut@3"\n'
+    (found,) = parse(SMALLEST + event).events
+    assert (found.launch, found.request, found.do) == (2, 1, "provider:cut@3")
+
+
+def test_the_scenarios_of_this_repository() -> None:
+    paths = sorted((ROOT / "scenarios").glob("*.toml"))
+    assert len(paths) >= 8
+    for path in paths:
+        scenario = load_scenario(str(path))
+        assert scenario.name == path.stem
+        assert scenario.path == str(path)
+
+
+def test_the_example_of_the_documentation() -> None:
+    text = (ROOT / "docs/scenarios.md").read_text()
+    example = re.search(r"```toml\n(name.*?)```", text, re.DOTALL)
+    assert example is not None
+    assert len(example[1].splitlines()) == 10
+    assert parse(example[1]).name == "ping"
+    wrong = parse_error_of(example[1].replace("about", "abuot"))
+    assert f"chaos: {wrong}" in text
+
+
+def parse_error_of(text: str) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text, "scenarios/ping.toml", agent)
+    return str(caught.value)
+
+
+TURN = '[[provider.turn]]\ncontent = "hi"'
+EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("about", "abot", "s.toml:2: unknown key 'abot'; did you mean 'about'?"),
+        (
+            "= ",
+            "",
+            "s.toml:1: not valid TOML: Expected '=' after a key in a key/value pair (column 6)",
+        ),
+        (
+            '"small"',
+            '"Small One"',
+            "s.toml:1: name: expected lower-case words joined by '-', found",
+        ),
+        ('"small"', '"a/../b"', "s.toml:1: name: expected lower-case words"),
+        ('"small"', "7", "s.toml:1: name: expected a string, found a whole number: 7"),
+        ('"Nothing but an answer."', '" "', "s.toml:2: about is blank; say something"),
+        ("target.profile", "#", "s.toml:1: missing key 'target.profile' (a string)"),
+        ('"agent"', '"agnet"', "s.toml:3: no target 'agnet'; did you mean 'agent'?"),
+        ("target.profile", "target.profle", "s.toml:3: unknown key 'target.profle'; did you mean"),
+        (TURN, "", "s.toml:1: expected at least one [[provider.turn]]"),
+        (TURN, "[provider]\nturn = 3", "s.toml:5: provider.turn: expected an array, found a whole"),
+        (TURN, "[[provider.turn]]", "s.toml:4: a turn needs content or tool_calls"),
+        (
+            "content",
+            "contnt",
+            "s.toml:5: unknown key 'provider.turn[1].contnt'; did you mean 'content'?",
+        ),
+        ('"hi"', "[]", "s.toml:5: provider.turn[1].content: expected a string, found an array"),
+        (
+            'content = "hi"',
+            'tool_calls = [\n{ name = "a", argments = {} }]',
+            "s.toml:6: unknown key 'provider.turn[1].tool_calls[1].argments'; did you mean 'argu",
+        ),
+        (
+            'content = "hi"',
+            'tool_calls = [{ name = "a" }]',
+            "s.toml:5: missing key 'arguments' (a table, or a string to be sent as it is)",
+        ),
+        (
+            'content = "hi"',
+            'tool_calls = [{ name = "a", arguments = { day = 2020-01-01 } }]',
+            "s.toml:5: arguments hold a date or time, which JSON has not",
+        ),
+        (
+            '"hi"',
+            '"hi"\nusage = { prompt_token = 3 }',
+            "s.toml:6: unknown key 'provider.turn[1].usage.prompt_token'; did you mean 'prompt_tokens'?",
+        ),
+        (
+            '"hi"',
+            '"hi"\nusage = { prompt_tokens = -3 }',
+            "s.toml:6: usage.prompt_tokens: expected 0 or more, found -3",
+        ),
+        ('"hi"', '"hi"\nwhen = {}', "s.toml:6: when is empty; say prompt or last_result"),
+        (TURN, f'{TURN}\n[[step]]\ncompact = ""', "s.toml:7: unknown key 'step[1].compact'; known"),
+        (TURN, f"{TURN}\n[[step]]", "s.toml:6: a step is one of: run"),
+        (
+            TURN,
+            f'{TURN}\n[[step]]\nrun = "a\\u0000b"',
+            "s.toml:7: a NUL character cannot be passed",
+        ),
+        (TURN, f'{TURN}\n[files]\n"/etc/x" = ""', "s.toml:7: files: expected a file's path inside"),
+        (
+            TURN,
+            f'{TURN}\n[files]\n"a/../../x" = ""',
+            "s.toml:7: files: expected a file's path insi",
+        ),
+        (TURN, f'{TURN}\n[files]\na = ""\n"a/b" = ""', "s.toml:7: files: 'a' cannot be a file and"),
+        (
+            TURN,
+            f'{TURN}\n[kill]\nphases = ["befor"]',
+            "s.toml:7: unknown phase 'befor'; did you mean",
+        ),
+        (TURN, f"{TURN}\n[kill]\nphases = []", "s.toml:7: kill.phases is empty; leave it out"),
+        (
+            TURN,
+            f'{TURN}\n[kill]\npoints = ["log:"]',
+            "s.toml:7: not a kill point: 'log:'; write for",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[kill]\nphases = ["after"]\npoints = ["log:assistant#1/before"]',
+            "s.toml:8: 'log:assistant#1/before' can never be tried: kill.phases leaves",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[expect]\neffects = {{ a = "twice" }}',
+            "s.toml:7: expect.effects.a: unknown count 'twice'; known here: at-most-once,",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[expect]\noutcome = "complete"',
+            "s.toml:7: unknown outcome 'complete'; did you mean 'completed'?",
+        ),
+        (TURN, TURN + EVENT.replace("= 1", "= 0"), "s.toml:7: event[1].launch: expected 1 or more"),
+        (
+            TURN,
+            TURN + EVENT.replace("provider:500", "signal:INT"),
+            "s.toml:9: not a provider fault: 'signal:INT'; expected one of provider:STATUS (an",
+        ),
+        (
+            TURN,
+            TURN + EVENT.replace("1/request", "1/response"),
+            "s.toml:8: 'provider:500' happens at a request, 'provider:N/request'; found",
+        ),
+        (
+            TURN,
+            TURN + EVENT + EVENT,
+            "s.toml:13: launch 1 has an event at provider:1/request already",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:
+    assert old in SMALLEST
+    assert refused(SMALLEST.replace(old, new, 1))[: len(message)] == message
+
+
+def test_a_turn_that_can_never_be_the_answer() -> None:
+    assert refused(SMALLEST + '[[provider.turn]]\ncontent = "unheard"\n').startswith(
+        "s.toml:6: turn 2 can never be the answer: a turn without tool_calls"
+    )
+    cut = DEPLOY.replace('"done"', '"done"\n').replace(
+        "[[provider.turn]]\ntool_calls", '[[provider.turn]]\nfinish_reason = "length"\ntool_calls'
+    )
+    assert "turn 2 can never be the answer" in refused(cut)
+
+
+def test_a_turn_for_a_prompt_that_nobody_says() -> None:
+    text = DEPLOY.replace('content = "done"', 'content = "done"\nwhen = { prompt = "deploy them" }')
+    assert refused(text) == "s.toml:14: no step says 'deploy them'; did you mean 'deploy it'?"
+
+
+def test_a_request_that_nothing_answers() -> None:
+    text = DEPLOY.replace('[[provider.turn]]\ncontent = "done"\n', "")
+    assert refused(text).startswith(
+        "s.toml:8: nothing answers the prompt 'deploy it' when the model is asked "
+        "after 1 turn(s) with tool_calls; add a [[provider.turn]]"
+    )
+
+
+def test_a_fault_at_a_request_that_is_never_made() -> None:
+    assert refused(SMALLEST + EVENT.replace(":1/", ":2/")) == (
+        "s.toml:9: no launch makes request 2: the longest run makes 1"
+    )
+
+
+def test_every_prompt_walks_the_turns_anew() -> None:
+    text = DEPLOY.replace('run = "deploy it"', 'run = "deploy it"\n[[step]]\nrun = "and again"')
+    assert len(parse(text).steps) == 2
+
+
+def test_text_that_tomllib_cannot_read_at_all() -> None:
+    assert "nested too deeply" in refused("a = " + "[" * 5000)
+    assert refused("a = " + "9" * 5000).startswith("s.toml:1: not valid TOML")
