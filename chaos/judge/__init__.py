@@ -1,0 +1,51 @@
+"""The judge: numbered rules over evidence, and the proof of kills.
+
+    judge(evidence)    what is broken, by rule, in the order of `RULES`
+    inexact(evidence)  why a kill proves nothing (INCONCLUSIVE); empty if every kill is exact
+    RULES              the table of all rules
+
+Pure: no process, no file, no clock. A saved run can be judged again by newer rules. Never imports
+the target and never looks at its code; it shares only the written session contract with it.
+
+Source: design section 5.
+"""
+
+from __future__ import annotations
+
+from chaos.evidence import Evidence
+from chaos.judge import (
+    rules_effects,
+    rules_end,
+    rules_files,
+    rules_log,
+    rules_process,
+    rules_provider,
+    rules_recovery,
+)
+from chaos.judge.case import Case, Need, Rule
+from chaos.judge.proof import inexact
+from chaos.results import Violation
+
+RULES: tuple[Rule, ...] = (
+    *rules_log.RULES,
+    *rules_provider.RULES,
+    *rules_effects.RULES,  # E1 to E4
+    *rules_files.RULES,  # E5
+    *rules_recovery.RULES,  # R1 to R4
+    *rules_end.RULES,  # R5
+    *rules_process.RULES,
+)
+STATEMENTS = {rule.id: rule.statement for rule in RULES}
+
+__all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge"]
+
+
+def judge(evidence: Evidence) -> list[Violation]:
+    """Every broken rule. Rules hold in every run, killed or not, whatever `inexact` says."""
+    case = Case(evidence)
+    return [
+        violation
+        for rule in RULES
+        if all(case.has(need) for need in rule.needs)
+        for violation in rule.check(case)
+    ]

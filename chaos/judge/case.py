@@ -1,0 +1,248 @@
+"""A case: the evidence of one schedule with what every rule looks up, and the shape of a rule.
+
+Pure. A `Rule` is a row: id, one-line statement, what it needs, and a function from a case to the
+violations it finds. A rule whose need is not met says nothing: a session log in a dialect that is
+not known, a course that stopped at a crash image which another schedule judges to its end.
+
+Promises that judging never changes evidence. Does not hold any rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from chaos.evidence import (
+    Blobs,
+    Effect,
+    Event,
+    Evidence,
+    Exec,
+    FileChange,
+    Launch,
+    Request,
+    Sha,
+    Tree,
+)
+from chaos.judge.history import Attempt, Call, CallKey, History, history_of
+from chaos.judge.log import Fact
+from chaos.results import Violation
+
+SHOWN = 200  # characters of a value that a message shows
+
+
+class Need(StrEnum):
+    """What a rule cannot do without."""
+
+    FACTS = "a session log in the dialect session-v2"
+    END = "a course that went to its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One invariant. `check` yields what breaks it, first things first."""
+
+    id: str
+    statement: str
+    needs: frozenset[Need]
+    check: Callable[[Case], Iterator[Violation]]
+
+
+@dataclass(frozen=True)
+class End:
+    """What the steps of the scenario left, before the idle launch and the probe."""
+
+    launch: Launch  # the last launch of a step
+    history: History
+    files: Tree
+    blobs: Blobs
+
+
+@dataclass(frozen=True)
+class Case:
+    """The evidence of a schedule, with lookups. Read only."""
+
+    evidence: Evidence
+
+    def log(self, name: Sha) -> History:
+        """The log of that name, interpreted."""
+        return history_of(self.evidence.blobs.get(name))
+
+    def text(self, name: Sha) -> str:
+        """A stream, as text for a person."""
+        return self.evidence.blobs.get(name).decode("utf-8", "replace")
+
+    def launch_of(self, event: Event) -> Launch:
+        """The launch in which an event happened."""
+        return self.evidence.launches[event.launch]
+
+    def code(self, outcome: str) -> int | None:
+        """The exit code that the target gives an outcome; None where it has none (or -1)."""
+        code = self.evidence.facts.exit_codes.get(outcome, -1)
+        return code if code >= 0 else None
+
+    def exited(self, launch: Launch, outcome: str) -> bool:
+        """Did the launch end by itself, with the exit code of that outcome?"""
+        return not ended_from_outside(launch) and launch.exit_code == self.code(outcome)
+
+    def has(self, need: Need) -> bool:
+        """Is the need met?"""
+        if need is Need.FACTS:
+            return self.evidence.facts.dialect == "session-v2"
+        return self.end is not None
+
+    @cached_property
+    def end(self) -> End | None:
+        """The end of the steps. None: the course did not come that far."""
+        steps = [x for x in self.evidence.launches if x.role in ("run", "resume")]
+        if not steps or self.evidence.merged_into is not None or ended_from_outside(steps[-1]):
+            return None
+        last = steps[-1]
+        blobs = self.evidence.blobs
+        return End(last, self.log(last.log_after), last.files_after, blobs)
+
+    @cached_property
+    def blocked(self) -> bool:
+        """The steps ended with a session that waits for its old configuration, or an abort."""
+        return self.end is not None and self.exited(self.end.launch, "blocked")
+
+    @cached_property
+    def final(self) -> History:
+        """The log as the last launch left it."""
+        launches = self.evidence.launches
+        return self.log(launches[-1].log_after) if launches else history_of(b"")
+
+    @cached_property
+    def references(self) -> tuple[Case, ...]:
+        """The runs without a kill that came to their end."""
+        cases = (Case(reference) for reference in self.evidence.references)
+        return tuple(case for case in cases if case.end is not None)
+
+    @cached_property
+    def reference_ends(self) -> tuple[End, ...]:
+        """Their ends."""
+        return tuple(case.end for case in self.references if case.end is not None)
+
+    @cached_property
+    def requests(self) -> tuple[tuple[Request, Attempt | None], ...]:
+        """Requests to the model, each with the attempt open in the log at its first byte."""
+        return tuple(
+            (event, self.log(event.log).open_attempt)
+            for event in self.evidence.events
+            if isinstance(event, Request) and asks_the_model(event)
+        )
+
+    @cached_property
+    def calls(self) -> dict[CallKey, Call]:
+        """Every call of the final log, by place."""
+        return {call.key: call for call in self.final.calls}
+
+    def twins(self, call: Call) -> list[tuple[Case, Call]]:
+        """The same call in the references: same place, same tool, same arguments."""
+        found = ((case, case.calls.get(call.key)) for case in self.references)
+        return [
+            (case, twin)
+            for case, twin in found
+            if twin and (twin.name, twin.arguments) == (call.name, call.arguments)
+        ]
+
+    def owner(self, event: Effect | FileChange) -> Call | None:
+        """The call whose intent is pending when something happens. Of several, the one that has
+        this effect in a reference, else the last."""
+        pending = self.log(event.log).pending
+        if len(pending) > 1 and isinstance(event, Effect):
+            for call in pending:
+                if any(known.effects[twin.key][event.name] for known, twin in self.twins(call)):
+                    return call
+        return pending[-1] if pending else None
+
+    @cached_property
+    def effects(self) -> dict[CallKey, Counter[str]]:
+        """How often each call had each effect, over all launches."""
+        counts: dict[CallKey, Counter[str]] = {call.key: Counter() for call in self.final.calls}
+        for event in self.evidence.events:
+            if isinstance(event, Effect) and (call := self.owner(event)) is not None:
+                counts.setdefault(call.key, Counter())[event.name] += 1
+        return counts
+
+    @cached_property
+    def argument_texts(self) -> frozenset[str]:
+        """Strings in the arguments of any call the model made, here or in a reference."""
+        cases = (self, *self.references)
+        return frozenset(
+            text for case in cases for call in case.final.calls for text in call.texts()
+        )
+
+    def tool_start(self, event: Exec) -> bool:
+        """Does the process carry out a call? Its command line then holds a string of the call's
+        arguments. Helpers of the target (a wrapper, a server for tools) do not."""
+        return any(carries(event.argv, text) for text in self.argument_texts)
+
+
+def carries(argv: tuple[str, ...], text: str) -> bool:
+    """Is `text` a word of this command line, or (if it is long enough to mean it) in one?"""
+    return text in argv or (len(text) >= 8 and any(text in word for word in argv))
+
+
+def asks_the_model(request: Request) -> bool:
+    """A chat completion, or a request that was cut before its first line could be read."""
+    return not request.method or (
+        request.method == "POST" and request.path.split("?")[0].endswith("/chat/completions")
+    )
+
+
+def ended_from_outside(launch: Launch) -> bool:
+    """Killed by the schedule, or ended by the harness at its limit."""
+    return launch.killed or launch.timed_out
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in the evidence. All of it is optional."""
+
+    launch: Launch | None = None
+    fact: Fact | None = None
+    event: Event | None = None
+    line: int | None = None
+    more: Mapping[str, object] = field(default_factory=dict)
+
+    def words(self) -> str:
+        """` at launch 2 (resume), line 5, seq 6`, or as much of it as is known."""
+        line = self.fact.line if self.fact else self.line
+        parts = (
+            f"launch {self.launch.index + 1} ({self.launch.role})" if self.launch else "",
+            f"line {line}" if line else "",
+            f"seq {self.fact.seq}" if self.fact and self.fact.seq is not None else "",
+            f"event {self.event.order}" if self.event else "",
+        )
+        said = ", ".join(filter(None, parts))
+        return f" at {said}" if said else ""
+
+    def data(self) -> dict[str, object]:
+        """The same for programs; `launch` counts from 0, as in the evidence."""
+        found: dict[str, object | None] = {
+            "launch": self.launch.index if self.launch else None,
+            "line": self.fact.line if self.fact else self.line,
+            "seq": self.fact.seq if self.fact else None,
+            "order": self.event.order if self.event else None,
+        }
+        return {k: v for k, v in found.items() if v is not None} | dict(self.more)
+
+
+def broken(rule: str, what: str, expected: object, found: object, where: Where) -> Violation:
+    """A violation with its message: what, expected, found, where."""
+    expected, found = shown(expected), shown(found)
+    return Violation(
+        id=rule,
+        message=f"{what}: expected {expected}, found {found}{where.words()}",
+        evidence={**where.data(), "expected": expected, "found": found},
+    )
+
+
+def shown(value: object) -> str:
+    """A value in a message, cut to a readable length."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"

@@ -1,0 +1,182 @@
+"""Rule R5: the end equals the end of the run without a kill.
+
+Compared operation by operation: what was said (role, content, calls, type of each result), how the
+operation ended, and at last the workspace. From the first result `interrupted` on, the model heard
+something else than in the reference, so only the shape is compared: roles and the names of calls;
+files are not.
+
+Where the schedule injects provider faults there are two references, with and without them: a kill
+may keep the fault from being met again. Each operation is compared with the references in which it
+failed, or did not fail, likewise.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from chaos.evidence import ABSENT, Sha
+from chaos.judge.case import Case, End, Need, Rule, Where, broken, shown
+from chaos.judge.history import Operation, Turn, tool_calls
+from chaos.judge.log import Fact
+from chaos.judge.workspace import is_temporary
+from chaos.results import Violation
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class _Difference:
+    what: str
+    expected: str
+    found: str
+    fact: Fact | None
+
+
+def same_end(case: Case) -> Iterator[Violation]:
+    """R5. Fails when an unblocked end has other operations, other outcomes, other messages or
+    other files than every reference that may be compared with it; and when the outcome is not the
+    one that the scenario expects. Operations left open are L7's, surplus files X3's."""
+    end = case.end
+    if end is None or case.blocked:
+        return
+    wanted = case.evidence.facts.expect_outcome
+    last = end.history.last_operation
+    if wanted is not None and last is not None and last.outcome not in (wanted, None):
+        where = Where(end.launch, last.finished[-1])
+        yield broken("R5", "the scenario's outcome", wanted, last.outcome, where)
+    references = case.reference_ends
+    if not references or end.history.open_operation is not None:
+        return
+    difference = _operations(end, references)
+    if difference is None and not interrupted(end):
+        difference = _files(case, end)
+    if difference is not None:
+        where = Where(end.launch, difference.fact)
+        yield broken("R5", difference.what, difference.expected, difference.found, where)
+
+
+def interrupted(end: End) -> bool:
+    """Does the log say of any call that it may or may not have happened?"""
+    return any(turn.outcome == INTERRUPTED for turn in end.history.turns)
+
+
+def _operations(end: End, references: Sequence[End]) -> _Difference | None:
+    """The first difference; of references that may be compared, one without a difference does."""
+    mine = end.history.operations
+    counts = sorted({len(known.history.operations) for known in references})
+    if len(mine) not in counts:
+        expected = " or ".join(map(str, counts))
+        return _Difference("the number of operations", expected, str(len(mine)), None)
+    for operation in mine:
+        differences = [_operation(end, operation, known) for known in _alike(operation, references)]
+        if all(difference is not None for difference in differences):
+            return differences[0]
+    return None
+
+
+def _alike(operation: Operation, references: Sequence[End]) -> list[End]:
+    """References in which this operation met a provider fault, or none, as it did here."""
+    there = [r for r in references if len(r.history.operations) >= operation.ordinal]
+    alike = [r for r in there if _twin(operation, r).step_failed == operation.step_failed]
+    return alike or there
+
+
+def _twin(operation: Operation, reference: End) -> Operation:
+    return reference.history.operations[operation.ordinal - 1]
+
+
+def _operation(end: End, operation: Operation, reference: End) -> _Difference | None:
+    turns, others = (
+        [turn for turn in known.history.turns if turn.operation == operation.ordinal]
+        for known in (end, reference)
+    )
+    unknown = next((t.fact.seq or 0 for t in end.history.turns if t.outcome == INTERRUPTED), None)
+    for index in range(max(len(turns), len(others))):
+        turn = turns[index] if index < len(turns) else None
+        other = others[index] if index < len(others) else None
+        shape = unknown is not None and (turn is None or (turn.fact.seq or 0) >= unknown)
+        expected = _said(other, reference, shape=shape)
+        found = _said(turn, end, shape=shape)
+        if expected != found:
+            what = f"message {index + 1} of operation {operation.ordinal}"
+            return _Difference(what, expected, found, turn.fact if turn else None)
+    expected, found = _outcome(_twin(operation, reference)), _outcome(operation)
+    if expected != found:
+        what = f"the end of operation {operation.ordinal}"
+        return _Difference(what, expected, found, operation.finished[-1])
+    return None
+
+
+def _said(turn: Turn | None, end: End, *, shape: bool) -> str:
+    """What counts of a message, as text: paths and ids that differ from run to run are named."""
+    if turn is None:
+        return "no message"
+    message = turn.message
+    calls = [(c.get("id"), c.get("function")) for c in tool_calls(message)]
+    if shape:
+        names = [f.get("name") for _, f in calls if isinstance(f, dict)]
+        return f"{message.get('role')} calling {names}"
+    said = {
+        "role": message.get("role"),
+        "content": message.get("content"),
+        "calls": calls,
+        "answers": message.get("tool_call_id"),
+        "result": turn.outcome,
+    }
+    return _neutral(json.dumps({k: v for k, v in said.items() if v}, ensure_ascii=False), end)
+
+
+def _neutral(text: str, end: End) -> str:
+    """Runs differ in their workspace (and what lies beside it) and in their ids."""
+    cwd = end.history.cwd.rstrip("/")
+    for path, name in ((cwd, "CWD"), (cwd.rpartition("/")[0], "ROOM")):
+        if path:
+            text = text.replace(path, name)
+    return _UUID.sub("UUID", text)
+
+
+def _outcome(operation: Operation) -> str:
+    """completed normal | completed truncated | failed CODE | aborted | nothing."""
+    if not operation.finished:
+        return "nothing"
+    body = operation.finished[-1].body
+    error = body.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    return " ".join(str(x) for x in (body.get("outcome"), body.get("completion"), code) if x)
+
+
+def _files(case: Case, end: End) -> _Difference | None:
+    """The first file of a reference that is gone or holds other bytes."""
+    faults = _faults(end)
+    alike = [known for known in case.reference_ends if _faults(known) == faults]
+    ends = alike or case.reference_ends
+    for path in sorted({path for known in ends for path in known.files}):
+        held = end.files.get(path, ABSENT)
+        wanted = {known.files.get(path, ABSENT): known for known in ends}
+        if held not in wanted and not is_temporary(path, case.evidence.facts.temporary):
+            expected, reference = next(iter(wanted.items()))
+            what = f"the content of {path}"
+            return _Difference(what, _bytes(reference, expected), _bytes(end, held), None)
+    return None
+
+
+def _faults(end: End) -> list[bool]:
+    return [operation.step_failed for operation in end.history.operations]
+
+
+def _bytes(end: End, name: Sha) -> str:
+    return shown(repr(end.blobs.get(name))) if name else "no such file"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "R5",
+        "an unblocked end equals the end of the run without a kill; once interrupted, by shape",
+        frozenset({Need.FACTS, Need.END}),
+        same_end,
+    ),
+)

@@ -1,0 +1,253 @@
+"""Rules R1 to R4: the next start opens what a kill left, ends rightly, and leaves rest in peace.
+
+R5, the end compared with the run without a kill, is in `chaos.judge.rules_end`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chaos.evidence import Effect, Exec, FileChange, Launch, LogWrite, Request
+from chaos.judge.case import Case, Need, Rule, Where, broken
+from chaos.judge.history import History
+from chaos.judge.log import LF
+from chaos.results import Violation
+
+_FACTS = frozenset({Need.FACTS})
+_REASONS = (
+    "configuration_changed",
+    "environment_changed",
+    "replay_declaration_changed",
+    "attempts_exhausted",
+)
+# How the runtimes that agents are written in say that they fell over.
+_CRASH = re.compile(
+    r"^(Traceback \(most recent call last\):|Fatal Python error:|panic: |thread '.*' panicked at "
+    r"|(Uncaught |Unhandled)|node:internal/.*)",
+    re.MULTILINE,
+)
+
+
+def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
+    """R1. Any crash image opens, and accepted prompts stand in it once each, in order. Fails when
+    a launch says that the session is corrupt; when a prompt that was durable is gone, doubled or
+    out of order; when a launch that ended by itself, and neither blocked nor refused, has lost the
+    prompt of its step; when the probe turn does not complete, tool call included."""
+    for launch in case.evidence.launches:
+        if case.exited(launch, "corrupt"):
+            found = f"exit code {launch.exit_code}: {_last_line(case, launch)}"
+            yield broken(
+                "R1", "the session does not open", "a session that opens", found, Where(launch)
+            )
+            return  # nothing after it can be right
+        if not case.has(Need.FACTS):
+            continue
+        fault = _prompt_fault(case, launch)
+        if fault is not None:
+            yield broken("R1", "a prompt is lost or doubled", *fault, Where(launch))
+            return
+        if launch.role == "probe":
+            yield from _probe(case, launch)
+
+
+def _prompt_fault(case: Case, launch: Launch) -> tuple[list[str], list[str]] | None:
+    """The prompts expected in the log at the end of a launch and those found, if they differ."""
+    facts = case.evidence.facts
+    given = [*facts.prompts, facts.probe_prompt] if launch.role == "probe" else list(facts.prompts)
+    due = given[: launch.step + 1]
+    found = case.log(launch.log_after).prompts
+    must = len(case.log(launch.log_before).prompts)  # what was durable stays
+    if launch.role != "idle" and _served(case, launch):
+        must = len(due)
+    good = found == due[: len(found)] and len(found) >= must
+    return None if good else (due[: max(must, 1)], found)
+
+
+def _served(case: Case, launch: Launch) -> bool:
+    """Did the launch end as one does that accepted its prompt?"""
+    return any(case.exited(launch, outcome) for outcome in ("completed", "failed", "aborted"))
+
+
+def _probe(case: Case, launch: Launch) -> Iterator[Violation]:
+    """The session can be used again. Timeouts, odd exits (R2) and a busy session (X1) are named
+    elsewhere."""
+    history = case.log(launch.log_after)
+    operation = history.last_operation
+    if not _served(case, launch) or operation is None:
+        return
+    results = [c.outcome for c in history.calls if c.key.operation == operation.ordinal]
+    if operation.outcome != "completed" or not results or set(results) != {"success"}:
+        found = f"{operation.outcome or 'open'}, with tool results {results}"
+        expected = "completed, with a tool result of success"
+        yield broken(
+            "R1", "the probe turn failed", expected, found, Where(launch, operation.started)
+        )
+
+
+def ends_as_demanded(case: Case) -> Iterator[Violation]:
+    """R2. A launch that is not killed ends within its limit, by itself, with the exit code that
+    its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
+    do, blocked where it leaves an operation open. Fails too on a runtime's crash report on
+    stderr. Exit codes that say corrupt (R1) or busy (X1) are those rules' business."""
+    for launch in case.evidence.launches:
+        where = Where(launch)
+        if launch.killed:
+            continue  # what outlives a kill is X1's
+        if launch.timed_out:
+            found = f"still running after {launch.seconds:.1f} s; {launch.stacks or 'no stacks'}"
+            yield broken("R2", "no end", "an end within the limit", found, where)
+        elif launch.signal is not None:
+            found = f"signal {launch.signal}: {_last_line(case, launch)}"
+            yield broken("R2", "an end by a signal of its own", "an exit code", found, where)
+        elif crash := _CRASH.search(case.text(launch.stderr)):
+            found = f"{crash.group()!r} … {_last_line(case, launch)}"
+            yield broken("R2", "the target fell over", "an orderly end", found, where)
+        elif case.has(Need.FACTS) and not _named_elsewhere(case, launch):
+            yield from _exit_code(case, launch)
+
+
+def _named_elsewhere(case: Case, launch: Launch) -> bool:
+    return case.exited(launch, "corrupt") or case.exited(launch, "busy")
+
+
+def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
+    outcome, why = _demanded(case, launch)
+    code = case.code(outcome)
+    if code is not None and launch.exit_code != code:
+        found = f"{launch.exit_code}: {_last_line(case, launch)}"
+        yield broken("R2", "wrong exit code", f"{code}, since {why}", found, Where(launch))
+
+
+def _demanded(case: Case, launch: Launch) -> tuple[str, str]:
+    """The outcome that the exit code must tell, and why."""
+    before, after = case.log(launch.log_before), case.log(launch.log_after)
+    operation = after.open_operation
+    if operation is not None:
+        return "blocked", f"operation {operation.ordinal} is left open"
+    last = after.last_operation
+    if last is None or _ends(before) == _ends(after):
+        return "completed", "there was nothing to do"
+    return last.outcome or "completed", f"operation {last.ordinal} {last.outcome}"
+
+
+def _ends(history: History) -> int:
+    return sum(len(operation.finished) for operation in history.operations)
+
+
+def idle_does_nothing(case: Case) -> Iterator[Violation]:
+    """R3. A second resume changes no byte (a torn tail included), asks no provider and runs no
+    tool. Fails on any act, be its sum nothing. A wrapper that starts the target anew is not an
+    act. Not judged where the first one fell over and left work to do (L7, R2); its exit code is
+    R2's business."""
+    end = case.end
+    if end is None or not (case.blocked or end.history.open_operation is None):
+        return
+    for launch in case.evidence.launches:
+        if launch.role != "idle":
+            continue
+        for event in case.evidence.of_launch(launch.index):
+            act = _act(launch, event)
+            if act:
+                where = Where(launch, event=event)
+                yield broken("R3", "an idle resume was not idle", "nothing to happen", act, where)
+                return
+        if launch.log_after != launch.log_before:
+            before, after = (
+                case.evidence.blobs.get(x) for x in (launch.log_before, launch.log_after)
+            )
+            expected, found = (
+                f"the {len(before)} bytes as they were",
+                f"{len(after)} bytes, changed",
+            )
+            yield broken("R3", "an idle resume changed the log", expected, found, Where(launch))
+
+
+def _act(launch: Launch, event: object) -> str:
+    """What an event of an idle launch is, if it is an act."""
+    if isinstance(event, LogWrite) and event.log != launch.log_before:
+        return f"{event.call} on the log"
+    if isinstance(event, Request):
+        return "a request to the provider"
+    if isinstance(event, Effect):
+        return f"effect {event.name!r}"
+    if isinstance(event, FileChange):
+        return f"{event.call} of {event.path}"
+    if isinstance(event, Exec) and event.argv[1:] != launch.argv[-len(event.argv) + 1 :]:
+        return f"start of {' '.join(event.argv)!r}"
+    return ""
+
+
+def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
+    """R4. A launch that ends blocked keeps every complete line, leaves its operation open, and
+    says on stderr which of the contract's reasons it has. Fails when a line changed or a terminal
+    fact came; when lines were added although the launch found an open attempt (which is retried or
+    blocked, with nothing in between); when something ran although no line was added. Lines before
+    the block, a result of an earlier call say, are allowed."""
+    for launch in case.evidence.launches:
+        if not case.exited(launch, "blocked"):
+            continue
+        where = Where(launch)
+        before, after = case.log(launch.log_before), case.log(launch.log_after)
+        kept, now = before.view.complete, after.view.complete
+        grew = now != kept
+        if not now.startswith(kept) or after.open_operation is None:
+            last = after.view.facts[-1] if after.view.facts else None
+            found = f"{last.type if last else 'nothing'} as its last fact"
+            expected = "every line kept and the operation open"
+            yield broken(
+                "R4", "a blocked launch changed the session", expected, found, Where(launch, last)
+            )
+        elif grew and before.open_attempt is not None:
+            added = now[len(kept) :].count(LF)
+            expected, found = "no line more", f"{added} more"
+            yield broken("R4", "a blocked launch went on", expected, found, where)
+        elif not grew:
+            ran = next(filter(None, (_act(launch, e) for e in _acts_of(case, launch))), None)
+            if ran:
+                yield broken("R4", "a blocked launch acted", "nothing to happen", ran, where)
+        if not any(reason in case.text(launch.stderr) for reason in _REASONS):
+            expected = f"one of {', '.join(_REASONS)} on stderr"
+            found = _last_line(case, launch)
+            yield broken(
+                "R4", "a blocked launch does not say what to restore", expected, found, where
+            )
+
+
+def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
+    """Events but changes of the log, which are judged by its lines: a torn tail may be cut."""
+    return (e for e in case.evidence.of_launch(launch.index) if not isinstance(e, LogWrite))
+
+
+def _last_line(case: Case, launch: Launch) -> str:
+    """The last words of a launch, for a message."""
+    lines = [line for line in case.text(launch.stderr).splitlines() if line.strip()]
+    return f"stderr ends {lines[-1].strip()!r}" if lines else "stderr is empty"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "R1",
+        "any crash image opens; an accepted prompt is never lost or doubled",
+        frozenset(),
+        opens_and_keeps_prompts,
+    ),
+    Rule(
+        "R2",
+        "resume ends within its limits, with the exit code its plan demands",
+        frozenset(),
+        ends_as_demanded,
+    ),
+    Rule(
+        "R3",
+        "a second resume changes no byte, asks no provider, runs no tool",
+        frozenset(),
+        idle_does_nothing,
+    ),
+    Rule(
+        "R4",
+        "a blocked resume changes no complete line and says what to restore",
+        _FACTS,
+        blocked_changes_nothing,
+    ),
+)
