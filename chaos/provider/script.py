@@ -127,7 +127,7 @@ def render_plain(turn: Turn, index: int, model: str) -> bytes:
         message["tool_calls"] = [_call(turn, index, n) for n in range(len(turn.tool_calls))]
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn)}
     head = _head(index, "chat.completion", model)
-    return _bytes({**head, "choices": [choice], **_usage(turn, index)})
+    return encode({**head, "choices": [choice], **_usage(turn, index)})
 
 
 def render_stream(turn: Turn, index: int, model: str) -> list[bytes]:
@@ -141,7 +141,13 @@ def render_stream(turn: Turn, index: int, model: str) -> list[bytes]:
     chunks.append({**head, "choices": [last]})
     if usage := _usage(turn, index):
         chunks.append({**head, "choices": [], **usage})
-    return [*map(sse_event, map(_bytes, chunks)), sse_event(b"[DONE]")]
+    return [*map(sse_event, map(encode, chunks)), sse_event(b"[DONE]")]
+
+
+def encode(value: object) -> bytes:
+    """A JSON value as it goes over the wire: compact UTF-8."""
+    # A lone surrogate has no UTF-8; written as `\udXXX` it is just the JSON escape of itself.
+    return _json(value).encode("utf-8", "backslashreplace")
 
 
 def sse_event(data: bytes) -> bytes:
@@ -264,8 +270,3 @@ def _primes(count: int) -> tuple[int, ...]:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _bytes(value: object) -> bytes:
-    # A lone surrogate has no UTF-8; written as `\udXXX` it is just the JSON escape of itself.
-    return _json(value).encode("utf-8", "backslashreplace")

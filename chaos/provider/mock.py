@@ -1,0 +1,245 @@
+"""The mock provider: a loopback HTTP/1.1 server that plays the model to a real agent process.
+
+Promises: it never blocks and has no thread; `fileno()` is readable when there is work and
+`serve()` does all of it: every request whose bytes the kernel holds is read, decided and journaled
+before it returns. So a caller that serves before it looks at anything else orders the wire before
+what it looks at. It listens on 127.0.0.1 only, and only requests of the running launch (its token,
+path and host) reach the script or the observer; others get 404 and are counted as foreign.
+
+Does not know what is legal (`chaos.wire`), what is said (`chaos.provider.script`) or decided
+(`chaos.provider.exchange`). One server serves all launches of a process and outlives every kill.
+
+Source: design section 4.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from chaos.errors import HarnessError
+from chaos.provider.client import Client
+from chaos.provider.exchange import Answer, Received, decide, error
+from chaos.provider.faults import Fault
+from chaos.provider.script import Turn
+
+__all__ = ["Fault", "Foreign", "MockProvider", "ProviderObserver"]
+
+_HOST = "127.0.0.1"
+_BACKLOG = 128
+_FOREIGN_KEPT = 100
+
+
+class ProviderObserver(Protocol):
+    """Who keeps the journal. Called from within `serve` and `end`, in order of happening."""
+
+    def request_arrived(self, ordinal: int) -> None:
+        """The first byte of a request is here."""
+
+    def request_decided(  # noqa: PLR0913 - one line of the journal
+        self,
+        ordinal: int,
+        *,
+        method: str,
+        path: str,
+        body: bytes,
+        status: int,
+        reason: str,
+        answer: bytes,
+        usage: Mapping[str, int] | None,
+        injected: bool,
+    ) -> None:
+        """The request is complete and its answer chosen, no byte of which is sent yet.
+
+        `path` is without the token. `usage` is what the answer reports (script.USAGE_KEYS).
+        Status 0: nothing is answered; `reason` says why not an untouched 200.
+        """
+
+    def answered(self, ordinal: int, complete: bool) -> None:
+        """The last byte of the answer is with the kernel; not complete: it never will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A request that was not for the running launch."""
+
+    method: str
+    path: str
+    why: str
+
+
+@dataclass(slots=True)
+class _Launch:
+    token: str
+    turns: Sequence[Turn]
+    faults: Mapping[int, Fault]
+    observer: ProviderObserver
+    api_key: str | None
+    requests: int = 0
+
+
+class MockProvider:
+    """The server. `port` 0 takes a free one. Raises HarnessError when the port is in use."""
+
+    def __init__(self, port: int = 0) -> None:
+        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._listener.setblocking(False)
+        # Connections of an earlier server on this port may still be in TIME_WAIT.
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._listener.bind((_HOST, port))
+            self._listener.listen(_BACKLOG)
+        except OSError as problem:
+            self._listener.close()
+            raise HarnessError(
+                f"mock provider: expected port {port} of {_HOST} to be free, found: "
+                f"{problem.strerror}; stop what listens there (ss -ltnp), or choose another port"
+            ) from None
+        self.port: int = self._listener.getsockname()[1]
+        self._selector = selectors.EpollSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+        self._clients: set[Client] = set()
+        self._launch: _Launch | None = None
+        self.foreign: deque[Foreign] = deque(maxlen=_FOREIGN_KEPT)  # of this launch, the latest
+        self.foreign_count = 0
+
+    # -- the supervisor's side --------------------------------------------------------------
+
+    def begin(
+        self,
+        token: str,
+        turns: Sequence[Turn],
+        faults: Mapping[int, Fault],
+        observer: ProviderObserver,
+        *,
+        api_key: str | None = None,
+    ) -> str:
+        """Start serving a launch and return its base URL.
+
+        `token` (URL-safe) tells launches apart, `faults` are by 1-based ordinal of the request.
+        Connections of earlier launches are dropped, accepted or not.
+        """
+        self._launch = None  # what an earlier launch left behind is nobody's
+        self._drop_all()
+        self.end()
+        self.foreign.clear()
+        self.foreign_count = 0
+        self._launch = _Launch(token, turns, faults, observer, api_key)
+        return f"http://{_HOST}:{self.port}/{token}/v1"
+
+    def end(self) -> None:
+        """The launch is over: journal what still arrived, then close its connections."""
+        self.serve()
+        self._drop_all()
+        self._launch = None
+
+    def close(self) -> None:
+        """Stop serving for good."""
+        self.end()
+        self._selector.close()
+        self._listener.close()
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when `serve` has work; for the caller's own epoll."""
+        return self._selector.fileno()
+
+    def serve(self) -> None:
+        """Do all that can be done now, and return."""
+        while ready := self._selector.select(0):
+            for key, _ in ready:
+                if key.data is None:
+                    self._accept()
+                else:
+                    self._attend(key.data)
+
+    # -- connections ------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except ConnectionAbortedError:
+                continue
+            client = Client(sock, self)
+            self._clients.add(client)
+            self._selector.register(sock, client.interest, client)
+            self._attend(client)
+
+    def _attend(self, client: Client) -> None:
+        before = client.interest
+        client.ready()
+        if not client.open:
+            self._forget(client)
+        elif client.interest != before:
+            self._selector.modify(client.sock, client.interest, client)
+
+    def _drop_all(self) -> None:
+        for client in tuple(self._clients):
+            client.drop(reset=True)  # its process is gone: leave no TIME_WAIT on our side
+            self._forget(client)
+
+    def _forget(self, client: Client) -> None:
+        self._clients.discard(client)
+        self._selector.unregister(client.sock)  # copes with a closed socket
+
+    # -- the desk of the connections (chaos.provider.client.Desk) ----------------------------
+
+    def foreign_because(self, request: Received) -> str:
+        """Why `request` is not for the running launch; empty: it is."""
+        if self._launch is None:
+            return "no launch is running"
+        path = request.path.partition("?")[0]
+        if path != f"/{self._launch.token}/v1/chat/completions":
+            return f"expected the base URL of the running launch + /chat/completions, found {path}"
+        if request.method != "POST":
+            return f"expected POST, found {request.method}"
+        host = request.headers.get("host")
+        if host not in (f"{_HOST}:{self.port}", f"localhost:{self.port}"):
+            return f"expected the host {_HOST}:{self.port}, found {host}"
+        return ""
+
+    def reject(self, request: Received, why: str) -> Answer:
+        """Note a foreign request; give its answer."""
+        self.foreign_count += 1
+        self.foreign.append(Foreign(request.method, request.path, why))
+        return error(404, f"foreign: {why}", why)
+
+    def arrived(self) -> int | None:
+        """The first byte of a request is here. Returns its ordinal; None without a launch."""
+        if self._launch is None:
+            return None
+        self._launch.requests += 1
+        self._launch.observer.request_arrived(self._launch.requests)
+        return self._launch.requests
+
+    def decide(self, ordinal: int, request: Received) -> Answer:
+        """The answer to a complete request of the launch."""
+        launch = self._launch
+        assert launch is not None  # noqa: S101 - no request outlives the launch it belongs to
+        return decide(request, launch.turns, launch.faults.get(ordinal), launch.api_key)
+
+    def decided(self, ordinal: int, request: Received, answer: Answer) -> None:
+        """Journal the decision."""
+        if self._launch is not None:
+            self._launch.observer.request_decided(
+                ordinal,
+                method=request.method,
+                path=request.path.removeprefix(f"/{self._launch.token}"),
+                body=bytes(request.body),
+                status=answer.status,
+                reason=answer.reason,
+                answer=b"".join(answer.parts),
+                usage=answer.usage,
+                injected=answer.injected,
+            )
+
+    def answered(self, ordinal: int, complete: bool) -> None:
+        """Journal that the answer is out, or never will be."""
+        if self._launch is not None:
+            self._launch.observer.answered(ordinal, complete)
