@@ -34,13 +34,7 @@ PROBE_PROMPT = "killpoint probe: use one tool, then answer"
 PROBE_TURNS = (
     Turn(
         content=None,
-        tool_calls=(
-            ToolCall(
-                id="probe_1",
-                name="bash",
-                arguments='{"command":"echo probe >> \\"$CHAOS_EFFECTS\\""}',
-            ),
-        ),
+        tool_calls=(ToolCall.of("bash", {"command": 'echo probe >> "$CHAOS_EFFECTS"'}),),
         when=When(prompt=PROBE_PROMPT),
     ),
     Turn(content="probe answered", when=When(prompt=PROBE_PROMPT)),
@@ -143,6 +137,7 @@ class Course:
         turns = (*self.scenario.turns, *PROBE_TURNS)
         faults = self._faults(index) if self.faults else {}
         self.recorder.begin(index, kill)
+        room.clear_streams()
         base_url = self.stage.mock.begin(
             self.stage.token, turns, faults, self.recorder, api_key=self.api_key
         )
@@ -154,6 +149,7 @@ class Course:
             limit_s=self.target.launch_limit_s,
             grace_s=self.target.grace_s,
             launcher=self.stage.launcher,
+            hold=self._hold if self.hold and kill else None,
         )
         self.stage.mock.end()
         self.recorder.finish_launch()
@@ -162,6 +158,13 @@ class Course:
         if len(self.launches) > MAX_LAUNCHES:
             raise AssertionError("a schedule has at most one kill a launch and so must end")
         return launch
+
+    def _hold(self, pid: int) -> None:
+        """The engine has stopped the target at its kill point."""
+        kill = self.schedule.kill_at(len(self.launches))
+        resume = self._command("resume", self.stage.mock.base_url, None).argv
+        assert self.hold is not None  # noqa: S101 - `_launch` passes this method only then
+        self.hold(Held(pid, str(kill), str(self.stage.room.workspace), resume))
 
     def _record(
         self,

@@ -58,7 +58,6 @@ class Recorder:
         self.launch, self._kill = launch, kill
         self._position = 0
         self._named.clear()
-        self._pending.clear()
         self._requests.clear()
 
     # -- the engine's handler ---------------------------------------------------------------
@@ -178,14 +177,13 @@ class Recorder:
     # -- shared -----------------------------------------------------------------------------
 
     def finish_launch(self) -> None:
-        """No process of the tree is left. A call whose exit was never seen may still have
-        happened (its thread was killed on the way out): what it left in the journal decides."""
+        """No process of the tree is left. An effect whose process died inside the call (`left`
+        never came) may have happened all the same: what is in the journal decides."""
         recorded = sum(isinstance(event, Effect) for event in self.events)
         happened = self.effects()[recorded:]
-        entries = [e for e in self._pending.values() if e.call.label == "effect"]
-        for entry in entries:
+        for entry in self._pending.values():
             names = _lines(entry.call.data)
-            if names == happened[: len(names)]:
+            if entry.call.label == "effect" and names == happened[: len(names)]:
                 self._effects(entry, names)
                 happened = happened[len(names) :]
         self._pending.clear()

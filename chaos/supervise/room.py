@@ -45,6 +45,11 @@ class Room:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 
+    def clear_streams(self) -> None:
+        """Forget what the last launch printed."""
+        self.stdout.unlink(missing_ok=True)
+        self.stderr.unlink(missing_ok=True)
+
     def classify(self, path: str) -> str | None:
         """What a file is to the harness: `log`, `effect`, `file` or None (not watched)."""
         if path.startswith(self._prefix):

@@ -1,0 +1,57 @@
+"""The run's directory goes with the run, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from chaos.supervise.workshop import workshop
+
+_HOLDER = """
+import sys
+from chaos.supervise.workshop import workshop
+with workshop() as root:
+    (root / "deep").mkdir()
+    (root / "deep" / "file").write_text("x")
+    print(root, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_an_orderly_exit_removes_it_and_its_janitor(tmp_path: Path) -> None:
+    with workshop() as root:
+        assert root.is_dir()
+        assert len(psutil.Process().children()) == 1
+    assert not root.exists()
+    assert psutil.Process().children() == []
+
+
+def test_sigkill_of_the_supervisor_removes_it() -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    root = Path(holder.stdout.readline().strip())
+    assert (root / "deep" / "file").exists()
+    janitors = psutil.Process(holder.pid).children()
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    assert gone_within_5_s(root)
+    _, alive = psutil.wait_procs(janitors, timeout=5)
+    assert alive == []
+
+
+@retry(
+    stop=stop_after_delay(5),
+    wait=wait_fixed(0.01),
+    retry=retry_if_result(lambda gone: not gone),
+    retry_error_callback=lambda _: False,
+)
+def gone_within_5_s(path: Path) -> bool:
+    return not path.exists()
