@@ -184,7 +184,7 @@ EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"
         (
             '"hi"',
             '"hi"\nusage = { prompt_token = 3 }',
-            "s.toml:6: unknown key 'provider.turn[1].usage.prompt_token'; did you mean 'prompt_tokens'?",
+            "s.toml:6: unknown key 'provider.turn[1].usage.prompt_token'; did you mean",
         ),
         (
             '"hi"',

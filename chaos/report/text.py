@@ -53,8 +53,9 @@ def totals(sweep: SweepResult) -> str:
     counts = count(all_results(sweep))
     words = "interrupted; so far: " if sweep.interrupted else ""
     return (
-        f"\n{words}{len(sweep.scenarios)} scenarios, {counts.schedules} schedules, "
-        f"{counts.kills} kills ({counts.exact} proven exact) in {sweep.seconds:.1f} s: "
+        f"\n{words}{_number(len(sweep.scenarios), 'scenario')}, "
+        f"{_number(counts.schedules, 'schedule')}, {_number(counts.kills, 'kill')} "
+        f"({counts.exact} proven exact) in {sweep.seconds:.1f} s: "
         f"{_verdicts(counts)} (seed {sweep.seed})\n"
     )
 
@@ -68,6 +69,10 @@ def text_report(sweep: SweepResult, statements: Statements, artifacts: Mapping[s
         totals(sweep),
     ]
     return "".join(lines)
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _others(group: list[ScheduleResult]) -> str:

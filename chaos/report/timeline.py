@@ -134,7 +134,7 @@ def event_in_words(event: Event) -> str:
             gone = " (no file now)" if event.after == ABSENT else ""
             return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
         case Kill():
-            return f"KILL     {visible(event.point)}  {kill_in_words(event)}"
+            return f"KILL     {visible(event.point)}"
 
 
 def _command(argv: tuple[str, ...]) -> str:

@@ -1,0 +1,46 @@
+"""Sums and exit codes of a sweep."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.report.counts import code_of, count, exit_code, results_of
+from chaos.results import ScheduleResult, Verdict
+from tests.report import sample
+
+
+def test_verdicts_count_schedules_and_kills_are_added() -> None:
+    counts = count([sample.passed(), sample.violated(), sample.inconclusive()])
+    assert (counts.schedules, counts.kills, counts.exact) == (3, 2, 1)
+    assert (counts.passed, counts.violations, counts.inconclusive, counts.errors) == (1, 1, 1, 0)
+
+
+def test_a_scenario_that_failed_as_a_whole_counts_as_an_error() -> None:
+    (result,) = results_of(sample.scenario_result(error="the target does not start"))
+    assert result.verdict is Verdict.HARNESS_ERROR
+    assert result.why == "the target does not start"
+
+
+def test_the_secret_leaves_the_results() -> None:
+    (result,) = results_of(sample.scenario_result(sample.violated()))
+    assert sample.SECRET not in repr(result.violations)
+    assert "[api key]" in result.violations[0].message
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([sample.passed()], 0),
+        ([sample.passed(), sample.violated(), sample.inconclusive()], 1),
+        ([sample.passed(), sample.inconclusive()], 3),
+        ([], 5),
+    ],
+)
+def test_exit_codes(results: list[ScheduleResult], code: int) -> None:
+    assert code_of(results) == code
+    assert exit_code(sample.sweep_result(*results)) == code
+    assert exit_code(sample.sweep_result(*results, interrupted=True)) == 2
+
+
+def test_an_error_of_a_scenario_is_never_green() -> None:
+    assert exit_code(sample.sweep_result(sample.passed(), error="broken")) == 3

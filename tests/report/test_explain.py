@@ -1,0 +1,78 @@
+"""A failure reads from the top down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chaos.report.counts import results_of
+from chaos.report.explain import explain
+from chaos.report.timeline import facts_around, kill_in_words
+from tests.report import sample
+
+
+def explained() -> str:
+    (result,) = results_of(sample.scenario_result(sample.violated()))
+    return explain(result, sample.STATEMENTS, "my report/failures/x.json")
+
+
+def test_rule_then_kill_then_facts_then_world_then_the_command() -> None:
+    assert (
+        explained()
+        == """\
+VIOLATION  deploy-log-toolStarted-bash-1-after
+  schedule  run: log:toolStarted[bash]#1/after; resume: none
+  E2        an effect that may not be replayed happens at most once per intent
+            deploy with key [api key]: expected 0, found 1 at launch 2 (resume), line 4, seq 3
+  killed    launch 1 (run) at log:toolStarted[bash]#1/after
+            when write of 117 bytes was done, before the next instruction
+  log       as of event 6
+      line 2   seq 1   runStarted
+      line 3   seq 2   stepAttempt attempt=1
+    > line 4   seq 3   toolStarted tool=bash replay=never
+  happened
+      -- launch 1 (run): killed by the schedule
+            1.0 ms  request  1 /t/v1/chat/completions -> 200
+            2.0 ms  answer   1 sent
+            3.0 ms  log      log:toolStarted[bash]#1  write 117 bytes, returned 117
+            3.1 ms  KILL     log:toolStarted[bash]#1/after
+      -- launch 2 (resume): exit code 0
+            9.0 ms  process  8 runs bash -c deploy
+    >       9.5 ms  effect   deploy  by bash -c deploy
+  stderr    launch 2 (resume), last lines
+    warning: \\x1b[31mred\\x1b[0m
+    key [api key] refused
+  again     chaos replay 'my report/failures/x.json'
+"""
+    )
+
+
+def test_a_verdict_without_evidence_says_why() -> None:
+    assert (
+        explain(sample.inconclusive(), {}, None)
+        == """\
+INCONCLUSIVE  deploy-log-header-1-before
+  schedule  run: log:header#1/before
+  why       log:header#1/before was never reached
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("point", "kept", "words"),
+    [
+        ("log@1/before", 0, "on entry of write of 117 bytes: nothing of it happened"),
+        ("log@1/torn@9", 9, "inside write of 117 bytes: exactly 9 bytes reached the file"),
+        ("log@1/after", 117, "when write of 117 bytes was done, before the next instruction"),
+    ],
+)
+def test_a_kill_in_words(point: str, kept: int, words: str) -> None:
+    kill = sample.evidence().events[3]
+    assert kill_in_words(replace(kill, point=point, kept=kept)) == words  # type: ignore[arg-type]
+
+
+def test_a_line_that_is_no_fact_is_shown_as_it_is() -> None:
+    log = sample.BEFORE + b'{"seq": \x1b\xff}\n'
+    assert facts_around(log, 4)[-1] == '> line 4   cannot be read as facts: {"seq": \\x1b�}'
+    assert facts_around(b"", 1) == ["> line 1   cannot be read as facts: "]

@@ -1,0 +1,72 @@
+"""The report folder: what is written where, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaos.errors import UsageError
+from chaos.report.failure import read_failure
+from chaos.report.folder import ReportFolder, evidence_folders
+from chaos.results import Verdict
+from chaos.supervise.files import load_evidence
+from tests.report import sample
+
+
+def folder(path: Path) -> ReportFolder:
+    return ReportFolder(path, "exec", 0)
+
+
+def test_a_report_on_disk(tmp_path: Path) -> None:
+    report = folder(tmp_path / "new/report")
+    report.prepare()
+    sweep = sample.sweep_result(sample.passed(), sample.violated(), sample.inconclusive())
+    report.add(sample.scenario(), sweep.scenarios[0])
+    report.finish(sweep, sample.STATEMENTS)
+
+    ident = sample.violated().id
+    file = report.path / "failures" / f"{ident}.json"
+    assert report.artifacts[ident] == str(file)
+    assert read_failure(file).id == ident
+    assert load_evidence(report.path / "failures" / ident) == sample.evidence()
+    assert json.loads((report.path / "report.json").read_text())["summary"]["schedules"] == 3
+    assert f"chaos replay {file}" in (report.path / "report.txt").read_text()
+    # Without evidence there is still a schedule to run again.
+    assert (report.path / "failures" / f"{sample.inconclusive().id}.json").exists()
+
+
+def test_evidence_that_was_kept_is_found(tmp_path: Path) -> None:
+    report = folder(tmp_path)
+    report.prepare()
+    kept = replace(sample.violated(), id="kept", verdict=Verdict.PASS, violations=())
+    report.add(sample.scenario(), sample.scenario_result(kept, sample.violated()))
+    names = [path.relative_to(tmp_path).as_posix() for path in evidence_folders(tmp_path)]
+    assert names == [f"failures/{sample.violated().id}", "passed/kept"]
+
+
+def test_an_older_report_makes_room(tmp_path: Path) -> None:
+    for _ in range(2):
+        report = folder(tmp_path)
+        report.prepare()
+        assert not (tmp_path / "failures").exists()
+        report.add(sample.scenario(), sample.scenario_result(sample.violated()))
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="not empty, and no report of an earlier run"):
+        folder(tmp_path).prepare()
+    # A report among other things is refused too: only what is ours may be cleared away.
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(UsageError, match="not empty"):
+        folder(tmp_path).prepare()
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_place_that_cannot_hold_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cannot hold a report: .*; name another folder"):
+        folder(tmp_path / "file").prepare()
