@@ -15,7 +15,12 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from agent.tools.base import ToolError
+from agent.tools.paths import changeable
 
 TEMPORARY_PREFIX = ".killpoint-tmp-"
 
@@ -39,6 +44,17 @@ def replace_file(target: Path, content: bytes, call_id: str) -> None:
     except BaseException:
         sweep(temporary)
         raise
+
+
+def sweep_call(workspace: Path, arguments: Mapping[str, Any], call_id: str) -> None:
+    """Remove what the call `call_id` left behind when it was killed, if it was one that replaces.
+
+    Exact and cheap: only a pending call can have left anything, and only this one file.
+    """
+    path = arguments.get("path")
+    if isinstance(path, str):
+        with contextlib.suppress(ToolError, ValueError):  # a call that never came this far
+            sweep(temporary_beside(changeable(workspace, path), call_id))
 
 
 def sweep(temporary: Path) -> None:

@@ -1,0 +1,130 @@
+"""What the agent prints while it works: for people, or one JSON event a line.
+
+What it promises: an event is printed only after its fact is durable, and the outcome comes last; a
+reader that goes away ends the printing, never the work. Text for people has no control characters
+but line ends and tabs, whatever model and tools wrote.
+What it does not do: it decides nothing, and keeps nothing.
+
+Events of `--json`: `{"event":"session","session":ID,"path":…}`; then per fact
+`{"event":NAME,"fact":{…}}` with the names of `event_name`; last `{"event":"outcome",…}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from agent.outcome import Outcome
+
+_SHOWN = 200  # characters of arguments and results that a person is shown while the agent works
+
+
+class Output:
+    """Prints to `out` (replies, or events) and `err` (what happens meanwhile)."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, events: bool) -> None:
+        self._out = out
+        self._err = err
+        self._events = events
+
+    def session(self, session_id: str, path: Path) -> None:
+        """The session that is worked on."""
+        if self._events:
+            self._event({"event": "session", "session": session_id, "path": str(path)})
+        else:
+            _print(self._err, f"session {session_id}")
+
+    def fact(self, fact: Mapping[str, Any]) -> None:
+        """A fact that is durable now."""
+        name = event_name(fact)
+        if self._events:
+            self._event({"event": name, "fact": fact})
+        elif name == "assistant":
+            self._assistant(fact["entry"]["message"])
+        elif name in _LINES:
+            _print(self._err, shortened(_LINES[name](fact), _SHOWN))
+
+    def outcome(self, outcome: Outcome) -> None:
+        """The end, as the last event; words for people in any case."""
+        if self._events:
+            self._event(outcome.to_json())
+        if outcome.message:
+            _print(self._err, outcome.message)
+
+    def failure(self, kind: str, code: int, message: str, more: Mapping[str, object]) -> None:
+        """The end without an outcome of the session: usage, busy, corrupt …"""
+        if self._events:
+            told = {"event": "outcome", "outcome": kind, "exitCode": code, "message": message}
+            self._event({**told, **more})
+        _print(self._err, message)
+
+    def _assistant(self, message: Mapping[str, Any]) -> None:
+        if message["content"]:
+            _print(self._out, message["content"])
+
+    def _event(self, event: Mapping[str, Any]) -> None:
+        write_line(self._out, json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+
+
+def event_name(fact: Mapping[str, Any]) -> str:
+    """`user`, `assistant`, `toolResult`, `compaction`, `usage`, or the type of the record."""
+    match fact:
+        case {"kind": "record", "record": {"type": str(name)}}:
+            return name
+        case {"kind": "entry", "entry": {"message": {"role": str(role)}}}:
+            return "toolResult" if role == "tool" else role
+        case {"kind": "entry"}:
+            return "compaction"
+        case _:
+            return "usage"
+
+
+_LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "toolStarted": lambda fact: (
+        f"> {fact['record']['toolName']} "
+        f"{json.dumps(fact['record']['arguments'], ensure_ascii=False)}"
+    ),
+    "toolResult": lambda fact: (
+        f"< {fact['entry']['toolName']} {_kind_of(fact['entry']['result'])}: "
+        f"{fact['entry']['message']['content']}"
+    ),
+}
+
+
+def _kind_of(result: Mapping[str, str]) -> str:
+    return result.get("reason", result["type"])
+
+
+def shortened(text: str, length: int) -> str:
+    """`text` on one line of at most `length` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """`text` with every control character but line ends and tabs made visible."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in "\n\t " else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _print(stream: TextIO, text: str) -> None:
+    write_line(stream, printable(text))
+
+
+def write_line(stream: TextIO, line: str) -> None:
+    """Print a line at once. If nobody reads any more, go on without printing."""
+    try:
+        stream.write(line + "\n")
+        stream.flush()
+    except OSError:
+        # Whatever is still in the buffer must not fail once more when the interpreter ends.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
