@@ -230,7 +230,9 @@ def payloads(events: list[bytes]) -> list[Any]:
 
 def assembled(events: list[bytes]) -> dict[str, Any]:
     """What a client makes of a stream."""
-    content, calls, whole = "", {}, dict[str, Any]()
+    content = ""
+    calls: dict[int, dict[str, str]] = {}
+    whole: dict[str, Any] = {}
     for chunk in payloads(events):
         whole |= {"usage": chunk["usage"]} if "usage" in chunk else {}
         for choice in chunk["choices"]:
