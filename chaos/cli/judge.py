@@ -35,8 +35,8 @@ def _folder(path: Path) -> int:
     for folder in found:
         result = conclude(folder.resolve().name, load_evidence(folder), 0.0, keep=True)
         results.append(result)
-        kills = f"{result.kills} kills, {result.exact} proven exact"
-        say(f"{result.verdict}  {visible(result.id)}  {kills}\n")
+        proof = f"kills: {result.kills}, proven exact: {result.exact}"
+        say(f"{result.verdict}  {visible(result.id)}  {proof}\n")
         if result.verdict is not Verdict.PASS:
             say(explain(result, STATEMENTS, None))
     return code_of(results)

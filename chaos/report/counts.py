@@ -26,9 +26,9 @@ class Counts:
 
 
 def results_of(scenario: ScenarioResult) -> tuple[ScheduleResult, ...]:
-    """The schedules of a scenario, free of the target's secret. A scenario that failed as a whole
-    counts as one more: an error of its run without a kill."""
-    results = tuple(map(_safe, scenario.schedules))
+    """The schedules of a scenario, presentable. A scenario that failed as a whole counts as one
+    more: an error of its run without a kill."""
+    results = tuple(map(presentable, scenario.schedules))
     if not scenario.error:
         return results
     failed = ScheduleResult(
@@ -81,7 +81,8 @@ def code_of(results: Iterable[ScheduleResult]) -> int:
     return next((code for applies, code in rows if applies), 0)
 
 
-def _safe(result: ScheduleResult) -> ScheduleResult:
+def presentable(result: ScheduleResult) -> ScheduleResult:
+    """The same without the target's secret in anything but the evidence."""
     secret = result.evidence.facts.secret if result.evidence else ""
     if not secret:
         return result

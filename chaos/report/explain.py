@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from chaos.evidence import Evidence, Kill
+from chaos.report.counts import presentable
 from chaos.report.timeline import facts_around, kill_in_words, launch_name, timeline
 from chaos.report.visible import visible, without_secret
 from chaos.results import ScheduleResult, Violation
@@ -23,6 +24,7 @@ _STREAM_LINES = 5
 
 def explain(result: ScheduleResult, statements: Statements, artifact: str | None) -> str:
     """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written."""
+    result = presentable(result)
     lines = [f"{result.verdict}  {visible(result.id)}", f"  schedule  {visible(result.schedule)}"]
     for violation in result.violations:
         lines += _rule(violation, statements)

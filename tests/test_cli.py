@@ -1,0 +1,383 @@
+"""The command line: exit codes, where things are written, and what a mistake is told.
+
+The supervisor is replaced by a stand-in that reports prepared results; that it does its own work
+is shown by its own tests.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import chaos.cli.doctor
+import chaos.cli.points
+import chaos.cli.replay
+import chaos.cli.run
+from chaos.cli import main
+from chaos.cli.expression import compile_expression
+from chaos.errors import NothingSelected, UsageError
+from chaos.launch.doctor import Check
+from chaos.options import Listener, SweepOptions
+from chaos.points import Phase
+from chaos.report.failure import Failure, read_failure
+from chaos.results import ScheduleResult, SweepResult
+from chaos.scenario import Scenario
+from chaos.supervise.course import Held
+from chaos.supervise.files import save_evidence
+from tests.report import sample
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test has a working directory of its own, with one scenario in it."""
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/deploy.toml").write_text(sample.SCENARIO)
+    monkeypatch.chdir(tmp_path)
+
+
+class Sweep:
+    """A stand-in for `sweep` that gives prepared results and remembers what it was asked."""
+
+    def __init__(self, *results: ScheduleResult, interrupted: bool = False) -> None:
+        self.result = sample.sweep_result(*results, interrupted=interrupted)
+        self.scenarios: Sequence[Scenario] = ()
+        self.options = SweepOptions()
+
+    def __call__(
+        self, scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener
+    ) -> SweepResult:
+        self.scenarios, self.options = scenarios, options
+        if not self.result.interrupted:
+            listener.scenario_started("deploy")
+            listener.scenario_done(self.result.scenarios[0])
+        return self.result
+
+
+@pytest.fixture
+def sweep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sweep]:
+    def prepare(*results: ScheduleResult, interrupted: bool = False) -> Sweep:
+        stand_in = Sweep(*results, interrupted=interrupted)
+        monkeypatch.setattr(chaos.cli.run, "sweep", stand_in)
+        return stand_in
+
+    return prepare
+
+
+# -- chaos run ----------------------------------------------------------------------------------
+
+
+def test_a_green_run(sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]) -> None:
+    stand_in = sweep(sample.passed())
+    assert main(["run"]) == 0
+    out, err = capsys.readouterr()
+    assert [s.name for s in stand_in.scenarios] == ["deploy"]  # from ./scenarios
+    assert out.splitlines()[1].startswith("deploy ")
+    assert out.endswith("1 passed (seed 7)\n")
+    assert err == ""
+
+
+def test_a_violation_is_explained_and_can_be_replayed(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed(), sample.violated())
+    assert main(["run", "--launch", "warm"]) == 1
+    out, err = capsys.readouterr()
+    file = f"chaos-report/failures/{sample.violated().id}.json"
+    assert f"  again     chaos replay {file}\n" in out
+    assert "\n  E2        " in out
+    assert read_failure(Path(file)).launch == "warm"
+    assert "the report is in chaos-report" in err
+    assert sample.SECRET not in out
+
+
+def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
+    stand_in = sweep(sample.passed())
+    line = (
+        "run scenarios/deploy.toml -k baseline --phases after,before --torn every --jobs 3 "
+        "--launch warm --seed 5 --fail-fast --report kept"
+    )
+    assert main(line.split()) == 0
+    options = stand_in.options
+    assert options.select is not None
+    assert options.select("deploy deploy-baseline")
+    assert not options.select("deploy deploy-log-header-1-after")
+    assert options.phases == (Phase.BEFORE, Phase.AFTER)
+    assert (options.torn, options.jobs, options.launch, options.seed) == ("every", 3, "warm", 5)
+    assert options.fail_fast
+    assert options.keep
+    assert Path("kept/report.txt").exists()
+
+
+def test_json_on_stdout_is_nothing_but_json(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.violated())
+    assert main(["run", "--json", "-"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["summary"]["violations"] == 1
+    assert "1 VIOLATION" in err
+
+
+def test_reports_for_machines(sweep: Callable[..., Sweep]) -> None:
+    sweep(sample.passed())
+    assert main(["run", "--json", "r.json", "--junit", "r.xml"]) == 0
+    assert json.loads(Path("r.json").read_text())["version"] == 1
+    assert ET.fromstring(Path("r.xml").read_text()).tag == "testsuites"
+
+
+def test_an_interrupted_sweep_reports_what_it_has(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed(), sample.violated(), interrupted=True)
+    assert main(["run"]) == 2
+    assert "interrupted; so far: 1 scenario, 2 schedules" in capsys.readouterr().out
+    report = json.loads(Path("chaos-report/report.json").read_text())
+    assert report["interrupted"] is True
+    assert Path(report["scenarios"][0]["schedules"][1]["artifact"]).exists()
+
+
+def test_inconclusive_is_never_green(sweep: Callable[..., Sweep]) -> None:
+    sweep(sample.passed(), sample.inconclusive())
+    assert main(["run"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (NothingSelected("no schedule matches"), 5, "chaos: no schedule matches\n"),
+        (KeyboardInterrupt(), 2, "chaos: interrupted\n"),
+        (PermissionError(13, "Permission denied", "/x"), 3, "chaos: the system refused: [Errno 13"),
+        # A fault of the harness must not exit with 1, which would accuse the target.
+        (RuntimeError("oops"), 3, "chaos: a fault of chaos itself, please report it:\nTraceback"),
+    ],
+)
+def test_errors_of_a_sweep(
+    error: BaseException,
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_: object) -> SweepResult:
+        raise error
+
+    monkeypatch.setattr(chaos.cli.run, "sweep", broken)
+    assert main(["run"]) == code
+    assert capsys.readouterr().err.startswith(message)
+
+
+# -- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["rnu"], "invalid choice: 'rnu'"),
+        (["run", "--jobs", "0"], "argument --jobs: expected a number in 1…64, found '0'"),
+        (["run", "--phases", "befor"], "unknown phase 'befor'; did you mean 'before'?"),
+        (["run", "--depth", "2"], "unrecognized arguments: --depth"),
+        (["run", "-k", "a and"], "-k 'a and': expected a word, 'not' or '(', found the end"),
+        (["run", "scenarios/deplyo.toml"], "did you mean 'scenarios/deploy.toml'?"),
+        (["run", "empty"], "empty: no scenario in this folder (a file *.toml)"),
+        (["run", "--json", "no/such/r.json"], "no/such/r.json: cannot be written"),
+        (["run", "--junit", "scenarios"], "scenarios: cannot be written"),
+        (["run", "--report", "scenarios"], "scenarios: not empty, and no report of an earlier run"),
+        (["points", "empty"], "empty: no scenario in this folder"),
+        (["replay", "gone.json"], "gone.json: cannot be read: No such file or directory"),
+        (["judge", "gone.jsonl"], "gone.jsonl: cannot be read: No such file or directory"),
+        (["judge", "empty"], "empty: no saved evidence here; `chaos run --report DIR` keeps it"),
+    ],
+)
+def test_a_mistake_is_told_on_stderr(
+    argv: list[str], message: str, sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed())
+    Path("empty").mkdir()
+    assert main(argv) == 4
+    out, err = capsys.readouterr()
+    assert err.startswith("chaos: ")
+    assert message in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_all_that_is_wrong_in_all_scenarios_is_told_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("scenarios/b.toml").write_text("nmae = 1\n")
+    Path("scenarios/c.toml").write_text("name = \n")
+    Path("scenarios/d.toml").write_text(sample.SCENARIO)
+    assert main(["run"]) == 4
+    err = capsys.readouterr().err
+    assert "b.toml:1: unknown key 'nmae'; did you mean 'name'?" in err
+    assert "c.toml:1: not valid TOML" in err
+    assert "d.toml: deploy.toml" not in err
+    assert "the name 'deploy' is taken by" in err
+
+
+def test_without_any_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scenarios").rename(tmp_path / "others")
+    assert main(["run"]) == 4
+    assert "no scenario named, and no folder scenarios/ in" in capsys.readouterr().err
+
+
+def test_help_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "exit codes: 0 all passed" in capsys.readouterr().out
+
+
+def test_the_module_runs_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "chaos", "run", "gone"],
+        cwd=ROOT,
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert done.stderr.startswith("chaos: gone: no such scenario file or folder")
+
+
+# -- -k -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "matches"),
+    [
+        ("deploy", True),
+        ("DEPLOY", True),
+        ("ploy and after", True),
+        ("deploy and not after", False),
+        ("not deploy or after", True),
+        ("not (deploy or after)", False),
+        ("read or deploy and before", False),  # `and` binds tighter
+        ("(read or deploy) and after", True),
+    ],
+)
+def test_selections(expression: str, matches: bool) -> None:
+    assert compile_expression(expression)("deploy deploy-log-header-1-after") is matches
+
+
+@pytest.mark.parametrize("expression", [" ", "and", "a b", "(a", "a)", "not", "a or or b"])
+def test_selections_that_make_no_sense(expression: str) -> None:
+    with pytest.raises(UsageError, match=r"expected .*, found "):
+        compile_expression(expression)
+
+
+# -- the other commands -------------------------------------------------------------------------
+
+
+def test_points(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ["log:header#1", "log:runStarted#1"]
+    monkeypatch.setattr(chaos.cli.points, "baseline_points", lambda *_: found)
+    assert main(["points", "scenarios/deploy.toml"]) == 0
+    assert capsys.readouterr().out == "log:header#1\nlog:runStarted#1\n"
+
+
+@pytest.fixture
+def saved(sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]) -> str:
+    sweep(sample.violated())
+    main(["run"])
+    capsys.readouterr()
+    return f"chaos-report/failures/{sample.violated().id}.json"
+
+
+@pytest.mark.parametrize(
+    ("today", "code", "words"),
+    [
+        (sample.violated(), 1, "same as saved: VIOLATION(E2)\n"),
+        (sample.passed(), 0, "saved: VIOLATION(E2)\nnow:   PASS\n"),
+    ],
+)
+def test_replay_compares_with_what_was_saved(
+    today: ScheduleResult,
+    code: int,
+    words: str,
+    saved: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[Failure] = []
+
+    def replay(failure: Failure, hold: object) -> ScheduleResult:
+        assert hold is None
+        asked.append(failure)
+        return today
+
+    monkeypatch.setattr(chaos.cli.replay, "replay", replay)
+    assert main(["replay", saved]) == code
+    assert str(asked[0].schedule) == sample.violated().schedule
+    out = capsys.readouterr().out
+    assert out.endswith(words)
+    assert sample.SECRET not in out
+
+
+def test_replay_holds_for_a_debugger(
+    saved: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def replay(_: Failure, hold: Callable[[Held], None]) -> ScheduleResult:
+        hold(Held(7, sample.POINT, "/room/workspace", ("agent", "resume", "a b")))
+        return sample.violated()
+
+    monkeypatch.setattr(chaos.cli.replay, "replay", replay)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    assert main(["replay", saved, "--hold"]) == 1
+    out, err = capsys.readouterr()
+    assert f"held at   {sample.POINT}\npid       7\nworkspace /room/workspace\n" in out
+    assert "resume    agent resume 'a b'\n" in out
+    assert "Enter kills it" in err
+
+
+def test_judge_recomputes_saved_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    # The sample's header is no header: today's rules say so, whatever was said when it was saved.
+    save_evidence(sample.evidence(), Path("kept/some-id"))
+    assert main(["judge", "kept"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("VIOLATION  some-id  kills: 1, proven exact: ")
+    assert "\n  L1 " in out
+
+
+def test_judge_names_what_a_log_breaks(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("log.jsonl").write_bytes(sample.AFTER)
+    assert main(["judge", "log.jsonl"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("log.jsonl: L1: INVALID_HEADER at line 1: ")
+
+
+def test_judge_is_quiet_about_a_good_log(capsys: pytest.CaptureFixture[str]) -> None:
+    header = {
+        "kind": "header",
+        "version": 2,
+        "id": "01890f3e-7b5a-7cc0-98c4-dc0c0c07398f",
+        "createdAt": 1,
+        "cwd": "/w",
+        "provider": "p",
+        "model": "m",
+        "environmentIdentity": "/w",
+    }
+    Path("log.jsonl").write_text(json.dumps(header) + "\n")
+    assert main(["judge", "log.jsonl"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_doctor_names_the_cure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = [Check("python", True, "3.12"), Check("ptrace", False, "EPERM", "allow SYS_PTRACE")]
+    monkeypatch.setattr(chaos.cli.doctor, "probe", lambda: checks)
+    assert main(["doctor"]) == 3
+    out = capsys.readouterr().out
+    assert out == "ok      python: 3.12\nFAILED  ptrace: EPERM\n        allow SYS_PTRACE\n"
+    monkeypatch.setattr(chaos.cli.doctor, "probe", lambda: checks[:1])
+    assert main(["doctor"]) == 0
