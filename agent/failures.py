@@ -52,3 +52,9 @@ class SessionBusy(AgentFailure):
 
 class StoreFailure(AgentFailure):
     """The log could not be written; the store takes nothing more until it is opened again."""
+
+
+def describe(error: OSError) -> str:
+    """An OSError in words, without a traceback's shape."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

@@ -14,10 +14,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from agent.outcome import Outcome
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent.outcome import Outcome
+
 
 _SHOWN = 200  # characters of arguments and results that a person is shown while the agent works
 

@@ -23,13 +23,12 @@ from typing import Any, NamedTuple
 
 from agent import strict_json
 from agent.errors import SessionError
-from agent.failures import StoreFailure, UsageFailure
+from agent.failures import StoreFailure, UsageFailure, describe
 from agent.ids import IdSource, now_ms
 from agent.locking import WAIT_S, lock
 from agent.new_facts import NewFact
 from agent.reducer import SessionReducer
 from agent.state import SessionState
-from agent.tools.base import describe
 from agent.workspace import session_id_of
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK

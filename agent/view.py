@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from agent.errors import SessionError
@@ -92,10 +91,3 @@ def _time(ms: int) -> str:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms // 1000))
     except (OverflowError, ValueError, OSError):  # a log may name a time that no calendar has
         return f"{ms} ms"
-
-
-def read_file(path: Path) -> bytes:
-    """The bytes of a regular file; a pipe or device is refused before it can hang the reader."""
-    if path.exists() and not path.is_file():
-        raise OSError(22, "not a regular file", str(path))
-    return path.read_bytes()

@@ -71,6 +71,15 @@ class Workspace:
             raise UsageFailure(f"{names} both claim the session {session}; remove the wrong one")
         return found[0] if found else None
 
+    def known(self, session: str) -> Path:
+        """Like `find`, but a session that does not exist is a UsageFailure."""
+        path = self.find(session)
+        if path is None:
+            raise UsageFailure(
+                f"no session {session} in {self.sessions}; `sessions` lists those that exist"
+            )
+        return path
+
     def path_of_new(self, session_id: str) -> Path:
         """Where the session `session_id` is created. Makes the directories on the way."""
         self.sessions.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.canonical import digest
+from agent.failures import describe
 
 Arguments = Mapping[str, Any]
 
@@ -83,12 +84,6 @@ class Tool:
             return ToolResult("error", f"Error: {error}")
         except OSError as error:
             return ToolResult("error", f"Error: {describe(error)}")
-
-
-def describe(error: OSError) -> str:
-    """An OSError in words, without a traceback's shape."""
-    reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 _TYPES: Mapping[str, tuple[type, str]] = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agent.tools.base import describe
+from agent.failures import describe
 from agent.tools.paths import STATE_DIRECTORY
 
 MAX_LINES = 2_000

@@ -1,0 +1,74 @@
+"""The commands that only read: `inspect`, `plan`, `sessions`, `show`.
+
+What they promise: no lock is taken and no byte is changed. They load no part of the agent that
+works, because the harness and the scripts of users start them often.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+
+from agent import inspection, strict_json
+from agent.errors import SessionError
+from agent.failures import ExitCode, UsageFailure
+from agent.output import printable, write_line
+
+
+def sessions(workspace_dir: str) -> ExitCode:
+    """List the sessions of a workspace."""
+    from agent.view import listing
+    from agent.workspace import Workspace
+
+    for line in listing(Workspace.at(workspace_dir)):
+        _line(printable(line))
+    return ExitCode.DONE
+
+
+def show(workspace_dir: str, session: str) -> ExitCode:
+    """Print a session for people."""
+    from agent.view import transcript
+    from agent.workspace import Workspace
+
+    data = _file(Workspace.at(workspace_dir).known(session))
+    if b"\n" not in data:
+        _line("not a session yet")
+        return ExitCode.DONE
+    for line in transcript(data):
+        _line(printable(line))
+    return ExitCode.DONE
+
+
+def inspect(file: str) -> ExitCode:
+    """Reduce a log and print its state or error as JSON. A corrupt log is exit 4."""
+    data = _file(Path(file))
+    answer = inspection.inspect(data)
+    _line(strict_json.dumps(answer).decode())
+    return ExitCode.DONE if answer["ok"] else ExitCode.CORRUPT
+
+
+def plan(file: str, config: str) -> ExitCode:
+    """Print the recovery plan of a log under a configuration as JSON. Raises SessionError."""
+    try:
+        current = strict_json.loads(_file(Path(config)))
+        answer = inspection.plan(_file(Path(file)), current)
+    except SessionError:
+        raise
+    except ValueError as error:
+        raise UsageFailure(f"{config}: {error}") from error
+    _line(strict_json.dumps(answer).decode())
+    return ExitCode.DONE
+
+
+def _file(path: Path) -> bytes:
+    """The bytes of a regular file; a pipe or device is refused before it can hang the reader."""
+    if not path.exists():
+        raise UsageFailure(f"no such file: {path}")
+    if not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.read_bytes()
+
+
+def _line(text: str) -> None:
+    write_line(sys.stdout, text)
