@@ -1,7 +1,7 @@
 """What a launched process does between its fork and the program under test.
 
-Stands alone (standard library only, no import of chaos): the warm parent, which may be any Python
-that a target brings along, runs this file by its path.
+Standard library only: the warm parent, which may be any Python that a target brings along, uses it
+too.
 
 Promises: nothing of the target runs before a tracer has said go; at EOF on the go-pipe (the tracer
 died) the child exits; it dies with its parent; the filter is the last thing set before the program.

@@ -53,6 +53,11 @@ class Pipes:
         os.close(self.go_read)
         os.close(self.report_write)
 
+    def close_tracer_ends(self) -> None:
+        """Where no child came to be."""
+        os.close(self.go_write)
+        os.close(self.report_read)
+
 
 class ExecLauncher:
     """Starts the command as a fresh program: the cold launch, and the reference for warm ones."""

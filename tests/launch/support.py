@@ -69,13 +69,14 @@ class Room:
         grace_s: float = 5.0,
         launcher: Launcher | None = None,
         hold: Callable[[int], None] | None = None,
+        **env: str,
     ) -> tuple[Notes, Outcome]:
-        """One launch on an empty log."""
+        """One launch on an empty log; `env` is added to the environment."""
         self.log.unlink(missing_ok=True)
         notes = notes or Notes(self.log)
         notes.plan = plan or notes.plan
         outcome = trace(
-            self.command(*argv),
+            self.command(*argv, **env),
             notes,
             service,
             limit_s=limit_s,
@@ -85,10 +86,10 @@ class Room:
         )
         return notes, outcome
 
-    def command(self, *argv: str | Path) -> Command:
+    def command(self, *argv: str | Path, **env: str) -> Command:
         return Command(
             argv=tuple(map(str, argv)),
-            env={"PATH": os.environ["PATH"], "LOG": str(self.log)},
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "LOG": str(self.log), **env},
             cwd=str(self.path),
             stdout=str(self.path / "stdout"),
             stderr=str(self.path / "stderr"),

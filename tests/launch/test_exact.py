@@ -32,7 +32,7 @@ def assert_exact(room: Room, argv: tuple[str | Path, ...], number: int, call: Ca
     for action, kept in plans:
         notes, outcome = room.run(*argv, plan=kill_nth(number, action))
         assert notes.killed is not None, f"call {number} was not reached"
-        assert notes.killed.returned == (kept if kept else None)
+        assert notes.killed.returned == (kept or None)
         assert notes.at_death == expected(notes, kept)
         assert notes.wait_status == 9
         assert outcome.killed

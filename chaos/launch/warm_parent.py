@@ -1,0 +1,120 @@
+"""The warm parent: an interpreter with the target's libraries imported, which forks launches.
+
+Runs inside the target's own Python, started by `chaos.launch.warm`; imports nothing but the
+standard library and `child`. Forks at each request and gives back the pid; the child waits for its
+tracer and then runs the module as `python -m module` would.
+
+Promises: dies with the lane and at EOF of the channel; holds no state of a target; has no threads.
+A launch differs from a cold one in what a process inherits: the hash seed, /proc/PID/cmdline, and
+what the preloaded libraries computed at import.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaos.launch import child
+
+
+def main() -> None:
+    """`argv` is the descriptor of the channel and the modules to preload. Returns in the forked
+    launches only, when their module has ended."""
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    child.die_with_parent()
+    del sys.path[0]  # where this module came from
+    here = sys.path[:1] == [""]  # the working directory, unless the options forbid it
+    if here:
+        del sys.path[0]
+    failure = _preload(sys.argv[2:])
+    _send(channel, failure.encode())
+    if failure:
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps what the tracer has seen end
+    gc.collect()
+    gc.freeze()  # what exists now is shared with the launches
+    _run(*_serve(channel), here=here)
+
+
+def _preload(names: Sequence[str]) -> str:
+    """Import each `module`, call each `module:function` once. Returns what went wrong."""
+    for name in names:
+        module, _, function = name.partition(":")
+        try:
+            imported = importlib.import_module(module)
+            if function:
+                getattr(imported, function)()
+        except Exception as error:  # noqa: BLE001, RUF100 - any failure is told, none is ours
+            return f"preload of {name!r} failed: {type(error).__name__}: {error}"
+        threads = len(list(Path("/proc/self/task").iterdir()))
+        if threads > 1:
+            return f"preload of {name!r} started a thread, which a forked launch would not have"
+    return ""
+
+
+def _serve(channel: socket.socket) -> tuple[Mapping[str, Any], int, int]:
+    """Fork at each request. Returns in the fork: the request, its go-pipe, its report-pipe."""
+    parent = os.getpid()
+    while True:
+        head, pipes, _, _ = socket.recv_fds(channel, 4, 2)
+        if not head:
+            os._exit(0)
+        request = json.loads(_receive(channel, int.from_bytes(head, "big")))
+        pid = os.fork()
+        if pid == 0:
+            channel.detach()  # its number is closed below, and must not be closed again later
+            child.die_with_parent()
+            if os.getppid() != parent:
+                os._exit(0)
+            return request, pipes[0], pipes[1]
+        for pipe in pipes:
+            os.close(pipe)
+        _send(channel, str(pid).encode())
+
+
+def _run(request: Mapping[str, Any], go: int, report: int, *, here: bool) -> None:
+    """In the fork: become what a fresh interpreter would be, then run the module."""
+    stage = "start"
+    try:
+        child.await_go(go)
+        child.settle(request["stdout"], request["stderr"], request["cwd"], report)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        stage = "seccomp"
+        child.arm(bytes.fromhex(request["filter"]))
+    except OSError as error:
+        os.write(report, f"{error.errno} {stage} {error.filename or ''}".encode())
+        os._exit(127)
+    os.close(report)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = [request["module"], *request["arguments"]]
+    if here:
+        sys.path.insert(0, request["cwd"])
+    for name in [name for name in sys.modules if name.split(".")[0] == "chaos"]:
+        del sys.modules[name]  # the target may have a package of that name
+    importlib.invalidate_caches()
+    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+
+
+def _send(channel: socket.socket, data: bytes) -> None:
+    channel.sendall(len(data).to_bytes(4, "big") + data)
+
+
+def _receive(channel: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = channel.recv(size - len(data))
+        if not part:
+            os._exit(0)  # the lane died in the middle of a request
+        data += part
+    return data

@@ -1,0 +1,126 @@
+"""A warm launch is a cold one without the waiting: the same program, the same kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.errors import CannotStart, HarnessError
+from chaos.launch.model import Launcher, kill_after, kill_before, tear
+from chaos.launch.warm import WarmLauncher
+
+from .support import PROGRAMS, Room, alive, kill_nth
+
+TARGET = (sys.executable, "-m", "warm_target")
+
+
+@pytest.fixture
+def warm() -> Iterator[WarmLauncher]:
+    launcher = WarmLauncher("warm_target", ("json", "subprocess", "random"))
+    yield launcher
+    launcher.close()
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    (tmp_path / "warm_target.py").symlink_to(PROGRAMS / "warm_target.py")
+    return Room(tmp_path)
+
+
+def facts(room: Room, launcher: Launcher | None, *argv: str) -> tuple[object, int]:
+    _, outcome = room.run(*TARGET, *argv, launcher=launcher)
+    return json.loads((room.path / "stdout").read_text()), outcome.wait_status
+
+
+@pytest.mark.parametrize("argv", [(), ("a", "b"), ("exit", "7"), ("raise",)])
+def test_a_warm_launch_sees_what_a_cold_one_sees(
+    room: Room, warm: WarmLauncher, argv: tuple[str, ...]
+) -> None:
+    assert facts(room, warm, *argv) == facts(room, None, *argv)
+
+
+def test_the_same_calls_and_the_same_kills(room: Room, warm: WarmLauncher) -> None:
+    for number in (1, 2, 3):
+        before = b"".join(b"line %d\n" % line for line in range(number - 1))
+        line = b"line %d\n" % (number - 1)
+        for action, kept in [(kill_before(), 0), (tear(3), 3), (kill_after(), 7)]:
+            notes, outcome = room.run(*TARGET, plan=kill_nth(number, action), launcher=warm)
+            assert notes.at_death == before + line[:kept]
+            assert (notes.wait_status, outcome.wait_status) == (9, 9)
+
+
+def test_launches_share_no_random_state(room: Room, warm: WarmLauncher) -> None:
+    numbers = set()
+    for _ in range(3):
+        room.run(*TARGET, launcher=warm)
+        numbers.add(room.stderr)
+    assert len(numbers) == 3
+
+
+def test_programs_are_seen_and_the_root_is_not_one_of_them(room: Room, warm: WarmLauncher) -> None:
+    notes, _ = room.run(*TARGET, launcher=warm)
+    assert notes.programs == [("sh", "-c", "exit 3")]
+
+
+def test_the_parent_leaves_no_zombie_and_is_used_again(room: Room, warm: WarmLauncher) -> None:
+    for _ in range(3):
+        room.run(*TARGET, launcher=warm)
+    [parent] = _children_of(os.getpid(), "warm_parent")
+    assert _children_of(parent) == []
+
+
+def test_a_hanging_launch_is_ended_and_the_parent_lives_on(room: Room, warm: WarmLauncher) -> None:
+    _, outcome = room.run(*TARGET, "hang", limit_s=0.5, launcher=warm)
+    assert (outcome.timed_out, outcome.wait_status) == (True, 9)
+    assert room.run(*TARGET, launcher=warm)[1].wait_status == 0
+
+
+def test_a_function_is_called_as_a_warm_up(room: Room) -> None:
+    warm = WarmLauncher("warm_target", ("os:abort_is_not_here",))
+    with pytest.raises(CannotStart, match=r"'os:abort_is_not_here' failed: AttributeError"):
+        room.run(*TARGET, launcher=warm)
+
+
+def test_a_preload_that_cannot_be_imported_is_named(room: Room) -> None:
+    warm = WarmLauncher("warm_target", ("json", "no_such_library"))
+    with pytest.raises(CannotStart, match=r"'no_such_library' failed: ModuleNotFoundError"):
+        room.run(*TARGET, launcher=warm)
+
+
+def test_a_preload_that_starts_a_thread_is_refused(room: Room) -> None:
+    (room.path / "threaded.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    warm = WarmLauncher("warm_target", ("threaded",))
+    with pytest.raises(CannotStart, match="'threaded' started a thread"):
+        room.run(*TARGET, launcher=warm, PYTHONPATH=str(room.path))
+
+
+def test_a_parent_that_was_killed_is_a_fault_of_the_harness(room: Room, warm: WarmLauncher) -> None:
+    room.run(*TARGET, launcher=warm)
+    [parent] = _children_of(os.getpid(), "warm_parent")
+    os.kill(parent, signal.SIGKILL)
+    with pytest.raises(HarnessError, match="warm parent"):
+        room.run(*TARGET, launcher=warm)
+
+
+def test_close_ends_the_parent(room: Room, warm: WarmLauncher) -> None:
+    room.run(*TARGET, launcher=warm)
+    [parent] = _children_of(os.getpid(), "warm_parent")
+    warm.close()
+    assert not alive(parent)
+
+
+def _children_of(pid: int, word: str = "") -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if word in Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+    ]
