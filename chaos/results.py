@@ -1,0 +1,70 @@
+"""What a sweep says: verdicts and their containers, as plain picklable data.
+
+Pure. Shapes follow the `--json` contract of design section 7; `chaos.report` turns them into text,
+JSON and JUnit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from chaos.evidence import Evidence
+
+
+class Verdict(StrEnum):
+    """The four things that can be said of a schedule."""
+
+    PASS = "PASS"
+    VIOLATION = "VIOLATION"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    HARNESS_ERROR = "HARNESS_ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule. `evidence` says where: launch, line, seq, order, expected, found …"""
+
+    id: str
+    message: str
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleResult:
+    """One judged schedule. `why` explains INCONCLUSIVE and HARNESS_ERROR."""
+
+    id: str  # stable, short, safe in file names
+    schedule: str
+    verdict: Verdict
+    violations: tuple[Violation, ...]
+    why: str
+    kills: int  # kills asked of the engine and carried out
+    exact: int  # of these, proven exact by the judge
+    seconds: float
+    merged_into: str | None = None  # id of the schedule that judged the same crash image to its end
+    evidence: Evidence | None = None  # kept for everything but PASS
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """All schedules of one scenario."""
+
+    name: str
+    path: str
+    points: tuple[str, ...]  # kill points of the run without a kill
+    schedules: tuple[ScheduleResult, ...]
+    images: int  # distinct crash images judged to the end
+    seconds: float
+    error: str = ""  # why there are no schedules, where the baseline itself failed
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """A whole `chaos run`."""
+
+    scenarios: tuple[ScenarioResult, ...]
+    seconds: float
+    seed: int
+    interrupted: bool = False
