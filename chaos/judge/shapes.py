@@ -57,7 +57,7 @@ def _header(version: Check) -> Check:
 
 
 header = _header(one_of(VERSION))
-header_of_any_version = _header(scalar("an integer", lambda v: type(v) is int))
+header_of_any_version = _header(natural)
 
 # --- entries -------------------------------------------------------------------------------------
 

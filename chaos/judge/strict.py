@@ -25,7 +25,6 @@ from chaos.judge.strict_json import decode_json
 from chaos.judge.strict_state import (
     DUPLICATE_ID,
     INVALID_FACT,
-    INVALID_TRANSITION,
     Ids,
     Refusal,
     State,
@@ -77,7 +76,6 @@ def check_log(data: bytes) -> list[Violation]:
 
 
 def _violation(refusal: Refusal, line: int, seq: int | None) -> Violation:
-    seq = refusal.seq or seq
     where = f"line {line}" if seq is None else f"line {line}, seq {seq}"
     evidence: dict[str, object] = {"code": refusal.code, "line": line}
     if seq is not None:
@@ -97,6 +95,7 @@ class _Reader:
     def read(self, number: int, line: bytes) -> None:
         """One complete line, without its LF. Raises Refusal."""
         self.seq = None
+        self._state.prompts.clear()
         value = _decode(line)
         if number == 1:
             self._header(value)
@@ -107,7 +106,6 @@ class _Reader:
                 self._fact(fact)
         else:
             self._fact(value)
-        self._end_of_transaction()
 
     def _header(self, value: object) -> None:
         wrong = shapes.header(value)
@@ -170,7 +168,7 @@ class _Reader:
             return compaction.compaction_entry(state, fact_id, entry)
         role = entry["message"]["role"]
         if role == "user":
-            return operations.user_entry(state, fact_id, fact["seq"], entry)
+            return operations.user_entry(state, fact_id, entry)
         if role == "assistant":
             return steps.assistant_entry(state, fact_id, entry)
         return calls.tool_result(state, fact_id, entry)
@@ -198,19 +196,6 @@ class _Reader:
                 name,
             )
             (state.reserved if name == ids.promises else state.used).add(name)
-
-    def _end_of_transaction(self) -> None:
-        """A prompt and its run become visible together, or not at all."""
-        if self._state.prompts:
-            seq, entry_id = self._state.prompts[0]
-            refusal = Refusal(
-                "L4",
-                INVALID_TRANSITION,
-                "a runStarted in the transaction of its user message",
-                f"none for {entry_id}",
-            )
-            refusal.seq = seq
-            raise refusal
 
 
 def _decode(line: bytes) -> object:

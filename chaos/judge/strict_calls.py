@@ -1,7 +1,7 @@
 """Rules of tool calls: intents, results, and the texts of those that were never executed.
 
-Handlers as in `strict_operations`. Rules L6 and L8, and the part of L11 that keeps a late success
-from being recorded. The order among the calls of one turn is free.
+Handlers as in `strict_operations`. Rules L6 and L8 (texts). The order among the calls of one turn
+is free, and the contract does not tie the reason of a synthetic result to what came before it.
 
 Source: session contract, sections 2, 4 and 6.
 """
@@ -16,11 +16,11 @@ from chaos.judge.strict_state import (
     Call,
     Ids,
     Intent,
-    Operation,
     State,
     Turn,
     refuse,
     require,
+    require_known,
     the_operation,
 )
 
@@ -38,14 +38,9 @@ SYNTHETIC_TEXT = {
 def tool_started(state: State, fact_id: str, body: Body) -> Ids:
     """An intent: the call, by every name it has, may now be carried out once."""
     operation = the_operation(state, body, "L6")
-    turn, call = _the_call(operation, body, "an intent")
-    require(
-        body["toolCallId"] == call.id,
-        "L6",
-        INVALID_REFERENCE,
-        f"toolCallId {call.id}, that of call {call.index}",
-        body["toolCallId"],
-    )
+    turn, call = _the_call(state, body)
+    _require_untouched(call, "an intent")
+    _require_same(body["toolCallId"], call.id, "toolCallId", call)
     require(
         call.name in turn.tools,
         "L6",
@@ -63,85 +58,30 @@ def tool_started(state: State, fact_id: str, body: Body) -> Ids:
         "an intent only for a reply that ended in toolUse",
         turn.stop,
     )
-    _require_untouched(call, "an intent")
     call.started = True
-    state.intents[fact_id] = Intent(operation.id, turn.step_id, call, body["resultEntryId"])
+    state.intents[fact_id] = Intent(operation.id, turn, call, body["resultEntryId"])
     return Ids(promises=body["resultEntryId"])
 
 
 def tool_result(state: State, fact_id: str, body: Body) -> Ids:
     """The one result of a call, executed or not."""
-    operation = state.operation
-    if operation is None or operation.kind != "run":
-        found = "none is open" if operation is None else "a compaction"
-        refuse("L6", INVALID_TRANSITION, "an open run before a tool result", found)
     started = "toolStartedId" in body
-    call = (_started_call if started else _unstarted_call)(state, operation, fact_id, body)
-    message, result = body["message"], body["result"]
-    require(
-        message["tool_call_id"] == call.id,
-        "L6",
-        INVALID_TRANSCRIPT,
-        f"tool_call_id {call.id}, that of call {call.index}",
-        message["tool_call_id"],
-    )
-    if result["type"] == "synthetic":
-        text = SYNTHETIC_TEXT[result["reason"]]
-        require(
-            message["content"] == text,
-            "L8",
-            INVALID_TRANSCRIPT,
-            f"the text of {result['reason']}, {text!r}",
-            repr(message["content"][:80]),
-        )
-    elif operation.aborted:
-        refuse(
-            "L11",
-            INVALID_TRANSITION,
-            "a result that comes after the abort to be interrupted",
-            result["type"],
-        )
+    call = _the_started_call(state, fact_id, body) if started else _the_call(state, body)[1]
+    message = body["message"]
+    if not started:
+        _require_untouched(call, "a result of a call that never started")
+    _require_same(message["tool_call_id"], call.id, "tool_call_id", call)
+    if body["result"]["type"] == "synthetic":
+        _require_text(message["content"], body["result"]["reason"])
     call.answered = True
     state.add_message(fact_id, message)
     return Ids(keeps_promise=started)
 
 
-def _started_call(state: State, operation: Operation, fact_id: str, body: Body) -> Call:
-    intent = state.intents.get(body["toolStartedId"])
-    if intent is None or intent.operation_id != operation.id:
-        refuse(
-            "L6",
-            INVALID_REFERENCE,
-            "toolStartedId to name an intent of this run",
-            body["toolStartedId"],
-        )
-    for key, value, found in (
-        ("stepId", intent.step_id, body["stepId"]),
-        ("toolName", intent.call.name, body["toolName"]),
-        ("the result id", intent.result_id, fact_id),
-    ):
-        require(found == value, "L6", INVALID_REFERENCE, f"{key} {value}, as in its intent", found)
-    require(not intent.call.answered, "L6", INVALID_TRANSITION, "one result a call", "a second one")
-    return intent.call
-
-
-def _unstarted_call(_state: State, operation: Operation, _fact_id: str, body: Body) -> Call:
-    _, call = _the_call(operation, body, "a result")
-    _require_untouched(call, "a result of a call that never started")
-    return call
-
-
-def _the_call(operation: Operation, body: Body, what: str) -> tuple[Turn, Call]:
+def _the_call(state: State, body: Body) -> tuple[Turn, Call]:
     """The call that a fact names by entry and index, with the step and tool it repeats."""
-    turn = operation.turns.get(body["assistantEntryId"])
-    if turn is None:
-        refuse(
-            "L6",
-            INVALID_REFERENCE,
-            f"assistantEntryId of {what} to name a reply of this run",
-            body["assistantEntryId"],
-        )
-    index = body["toolIndex"]
+    require_known("L6", body, "assistantEntryId", state.messages, "a message of this log")
+    turn, index = _the_last_turn(state, body["assistantEntryId"]), body["toolIndex"]
     require(
         index < len(turn.calls),
         "L6",
@@ -150,15 +90,41 @@ def _the_call(operation: Operation, body: Body, what: str) -> tuple[Turn, Call]:
         index,
     )
     call = turn.calls[index]
-    for key, value in (("stepId", turn.step_id), ("toolName", call.name)):
-        require(
-            body[key] == value,
-            "L6",
-            INVALID_REFERENCE,
-            f"{key} {value}, that of call {index}",
-            body[key],
-        )
+    _require_same(body["stepId"], turn.step_id, "stepId", call)
+    _require_same(body["toolName"], call.name, "toolName", call)
     return turn, call
+
+
+def _the_started_call(state: State, fact_id: str, body: Body) -> Call:
+    """The call whose intent a result names, and which the result repeats."""
+    require_known("L6", body, "toolStartedId", state.intents, "an intent in this log")
+    intent = state.intents[body["toolStartedId"]]
+    _the_last_turn(state, intent.turn.entry_id)
+    call = intent.call
+    require(not call.answered, "L6", INVALID_TRANSITION, "one result a call", "a second one")
+    _require_same(fact_id, intent.result_id, "the reserved result id", call)
+    _require_same(body["stepId"], intent.turn.step_id, "stepId", call)
+    _require_same(body["toolName"], call.name, "toolName", call)
+    return call
+
+
+def _the_last_turn(state: State, entry_id: str) -> Turn:
+    """Only calls of the open run's last reply can be started or answered."""
+    turn = None if state.operation is None else state.operation.last_turn
+    if turn is None or turn.entry_id != entry_id:
+        found = "there is none" if turn is None else turn.entry_id
+        refuse("L6", INVALID_TRANSITION, f"{entry_id} to be the last reply of an open run", found)
+    return turn
+
+
+def _require_same(found: str, value: str, what: str, call: Call) -> None:
+    require(
+        found == value,
+        "L6",
+        INVALID_REFERENCE,
+        f"{what} {value}, that of call {call.index}",
+        found,
+    )
 
 
 def _require_untouched(call: Call, what: str) -> None:
@@ -169,4 +135,15 @@ def _require_untouched(call: Call, what: str) -> None:
         INVALID_TRANSITION,
         f"{what} only where the call has neither intent nor result",
         f"call {call.index} ({call.id}) is {done} already",
+    )
+
+
+def _require_text(found: str, reason: str) -> None:
+    text = SYNTHETIC_TEXT[reason]
+    require(
+        found == text,
+        "L8",
+        INVALID_TRANSCRIPT,
+        f"the text of {reason}, {text!r}",
+        repr(found[:80]),
     )

@@ -38,7 +38,7 @@ def compaction_started(state: State, _fact_id: str, body: Body) -> Ids:
         through,
     )
     compacted, retained = body["compactedEntryIds"], body["retainedEntryIds"]
-    named, every = [*compacted, *retained], [entry_id for entry_id, _ in state.messages]
+    named, every = [*compacted, *retained], list(state.messages)
     require(
         named == every,
         "L10",
@@ -47,7 +47,8 @@ def compaction_started(state: State, _fact_id: str, body: Body) -> Ids:
         f"{len(named)} ids, {_first_difference(named, every)}",
     )
     sources: list[Body] = [
-        {"sourceEntryId": entry_id, "message": message} for entry_id, message in state.messages
+        {"sourceEntryId": entry_id, "message": message}
+        for entry_id, message in state.messages.items()
     ]
     digest = digest_of(sources)
     require(
@@ -58,7 +59,7 @@ def compaction_started(state: State, _fact_id: str, body: Body) -> Ids:
         body["sourceDigest"],
     )
     tail = tuple(sources[len(compacted) :])
-    _require_legal(source["message"] for source in tail)
+    state.operations.add(body["operationId"])
     state.operation = Operation(
         body["operationId"],
         "compaction",
@@ -78,13 +79,6 @@ def compaction_entry(state: State, fact_id: str, body: Body) -> Ids:
             "an open compaction attempt before a compaction entry",
             "none is open",
         )
-    require(
-        not operation.aborted,
-        "L11",
-        INVALID_TRANSITION,
-        "a summary that comes after the abort to be dropped",
-        "a compaction entry",
-    )
     for what, value, found in (
         ("the entry's id", sources.result_id, fact_id),
         ("compactedThroughEntryId", sources.compacted_ids[-1], body["compactedThroughEntryId"]),
@@ -98,6 +92,7 @@ def compaction_entry(state: State, fact_id: str, body: Body) -> Ids:
         f"retainedTail to repeat the {len(sources.tail)} retained messages",
         f"{len(tail)} messages, {_first_difference(tail, sources.tail)}",
     )
+    _require_legal(source["message"] for source in tail)
     attempt.status, attempt.stop, attempt.reply_id = "settled", "compaction", fact_id
     state.boundary = sources.through_id
     return Ids(keeps_promise=True)

@@ -16,7 +16,6 @@ from typing import NoReturn
 
 # Only an escape can bring a lone surrogate into strict UTF-8; most lines hold none.
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_LONGEST_FINITE_INTEGER = 300  # digits; anything longer is measured as a float
 
 
 def decode_json(text: str) -> object:
@@ -39,22 +38,11 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _integer(digits: str) -> int:
-    if len(digits) > _LONGEST_FINITE_INTEGER:
-        _finite(digits)
-    return int(digits)
-
-
 def _number(digits: str) -> float | int:
-    value = _finite(digits)
-    return int(value) if value.is_integer() else value
-
-
-def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise ValueError(f"a number beyond all bounds: {digits[:20]}…")
-    return value
+        raise ValueError(f"a number beyond all bounds: {digits[:20]}")
+    return int(value) if value.is_integer() else value
 
 
 def _constant(name: str) -> NoReturn:
@@ -70,7 +58,6 @@ def _refuse_lone_surrogates(value: object) -> None:
 
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique,
-    parse_int=_integer,
     parse_float=_number,
     parse_constant=_constant,
 )

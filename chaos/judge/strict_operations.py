@@ -38,8 +38,8 @@ def require_idle(state: State, what: str) -> None:
         )
 
 
-def user_entry(state: State, fact_id: str, seq: int, body: Body) -> Ids:
-    """A prompt. It must be claimed by a runStarted of its own transaction (see `end`)."""
+def user_entry(state: State, fact_id: str, body: Body) -> Ids:
+    """A prompt, which a runStarted of the same transaction may claim."""
     if state.operation is not None and (calls := state.operation.open_calls()):
         refuse(
             "L6",
@@ -48,7 +48,7 @@ def user_entry(state: State, fact_id: str, seq: int, body: Body) -> Ids:
             f"a user message while {calls[0].id} is unanswered",
         )
     require_idle(state, "a user message")
-    state.prompts.append((seq, fact_id))
+    state.prompts.add(fact_id)
     state.add_message(fact_id, body["message"])
     return NO_IDS
 
@@ -56,47 +56,21 @@ def user_entry(state: State, fact_id: str, seq: int, body: Body) -> Ids:
 def run_started(state: State, _fact_id: str, body: Body) -> Ids:
     """A run begins with the prompt that stands in the same transaction."""
     require_idle(state, "runStarted")
-    input_id = body["inputEntryId"]
-    claimed = [prompt for prompt in state.prompts if prompt[1] == input_id == state.boundary]
     require(
-        bool(claimed),
+        body["inputEntryId"] == state.boundary and state.boundary in state.prompts,
         "L4",
         INVALID_REFERENCE,
         "inputEntryId to name the user entry just before it in the same transaction",
-        input_id,
+        body["inputEntryId"],
     )
-    state.prompts.remove(claimed[0])
+    state.operations.add(body["operationId"])
     state.operation = Operation(body["operationId"], "run")
     return Ids(names=(body["operationId"],))
 
 
 def abort_requested(state: State, _fact_id: str, body: Body) -> Ids:
-    """An abort says which phase it met. The three phases exclude each other."""
-    operation = the_operation(state, body, "L11")
-    require(
-        not operation.aborted, "L11", INVALID_TRANSITION, "one abort an operation", "a second one"
-    )
-    calls = operation.open_calls()
-    phase = "compact" if operation.kind == "compaction" else "tool" if calls else "model"
-    require(
-        body["phase"] == phase,
-        "L11",
-        INVALID_TRANSITION,
-        f"phase {phase}",
-        body["phase"],
-    )
-    call_id = body.get("toolCallId")
-    if phase == "tool":
-        require(
-            any(call.id == call_id for call in calls),
-            "L11",
-            INVALID_REFERENCE,
-            "toolCallId to name an unanswered call",
-            call_id,
-        )
-    elif call_id is not None:
-        refuse("L11", INVALID_TRANSITION, f"no toolCallId in phase {phase}", call_id)
-    operation.aborted = True
+    """From here on the operation can only end as aborted."""
+    the_operation(state, body, "L11").aborted = True
     return NO_IDS
 
 
@@ -104,13 +78,14 @@ def operation_finished(state: State, _fact_id: str, body: Body) -> Ids:
     """The one terminal fact of an operation, which the facts before it must have earned."""
     operation = the_operation(state, body, "L7")
     attempt, outcome = operation.attempt, body["outcome"]
-    require(
-        attempt is None or attempt.status != "open",
-        "L7",
-        INVALID_TRANSITION,
-        "no open attempt at the end of an operation",
-        "one is open",
-    )
+    if outcome == "aborted":
+        require(
+            attempt is None or attempt.status != "open",
+            "L11",
+            INVALID_TRANSITION,
+            "no open attempt at the end of an aborted operation",
+            "one is open",
+        )
     if calls := operation.open_calls():
         refuse(
             "L6",

@@ -9,7 +9,7 @@ Source: session contract, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -31,7 +31,6 @@ class Refusal(Exception):  # noqa: N818 - what a rule says, not a failure of thi
         self.code = code
         self.expected = expected
         self.found = found
-        self.seq: int | None = None  # set where the broken fact is not the one being read
 
 
 def refuse(rule: str, code: str, expected: str, found: str) -> NoReturn:
@@ -88,7 +87,7 @@ class Intent:
     """A durable `toolStarted`."""
 
     operation_id: str
-    step_id: str
+    turn: Turn
     call: Call
     result_id: str
 
@@ -112,7 +111,6 @@ class Operation:
     sources: Sources | None = None  # of a compaction
     aborted: bool = False
     attempt: Attempt | None = None
-    turns: dict[str, Turn] = field(default_factory=dict)  # by assistant entry
     last_turn: Turn | None = None
 
     def open_calls(self) -> list[Call]:
@@ -127,8 +125,10 @@ class State:
 
     operation: Operation | None = None
     boundary: str | None = None  # see contract section 4
-    messages: list[tuple[str, Body]] = field(default_factory=list)  # every message entry, in order
-    prompts: list[tuple[int, str]] = field(default_factory=list)  # user entries no run has claimed
+    messages: dict[str, Body] = field(default_factory=dict)  # every message entry, in order
+    prompts: set[str] = field(default_factory=set)  # user entries of the transaction being read
+    operations: set[str] = field(default_factory=set)  # all that ever began
+    steps: set[str] = field(default_factory=set)
     attempts: dict[str, str] = field(default_factory=dict)  # attempt id -> operation id
     intents: dict[str, Intent] = field(default_factory=dict)  # by toolStarted id
     usage: dict[str, int] = field(default_factory=dict)  # sums by counter
@@ -137,7 +137,7 @@ class State:
 
     def add_message(self, entry_id: str, message: Body) -> None:
         """A message entry became part of the transcript."""
-        self.messages.append((entry_id, message))
+        self.messages[entry_id] = message
         self.boundary = entry_id
 
 
@@ -153,18 +153,23 @@ class Ids:
 NO_IDS = Ids()
 
 
+def require_known(rule: str, body: Body, key: str, known: Container[str], what: str) -> None:
+    """`body[key]` must name something that is in the log already. Raises Refusal."""
+    require(body[key] in known, rule, INVALID_REFERENCE, f"{key} to name {what}", body[key])
+
+
 def the_operation(state: State, body: Body, rule: str) -> Operation:
     """The open operation, which `body` must name. Raises Refusal."""
+    require_known("L4", body, "operationId", state.operations, "an operation that began")
     operation = state.operation
-    if operation is None:
-        refuse(rule, INVALID_TRANSITION, f"an open operation before {body['type']}", "none is open")
-    require(
-        body["operationId"] == operation.id,
-        "L4",
-        INVALID_REFERENCE,
-        f"operationId {operation.id}, the open operation",
-        body["operationId"],
-    )
+    if operation is None or operation.id != body["operationId"]:
+        found = "none is open" if operation is None else f"{operation.id} is open"
+        refuse(
+            rule,
+            INVALID_TRANSITION,
+            f"{body['type']} while its operation {body['operationId']} is open",
+            found,
+        )
     kind = body.get("operationKind", operation.kind)
     require(
         kind == operation.kind,

@@ -23,6 +23,7 @@ from chaos.judge.strict_state import (
     Turn,
     refuse,
     require,
+    require_known,
     the_operation,
 )
 
@@ -54,6 +55,9 @@ def step_attempt(state: State, _fact_id: str, body: Body) -> Ids:
         "no new attempt after the abort",
         "a stepAttempt",
     )
+    require_known("L5", body, "contextThroughEntryId", state.messages, "a message entry")
+    if body["attempt"] == 2:
+        require_known("L5", body, "stepId", state.steps, "a step that began")
     if body["attempt"] == 1:
         _require_new_step(state, operation, body)
     else:
@@ -67,6 +71,7 @@ def step_attempt(state: State, _fact_id: str, body: Body) -> Ids:
         tools=frozenset(tool["name"] for tool in body["configurationSnapshot"]["tools"]),
     )
     state.attempts[body["attemptId"]] = operation.id
+    state.steps.add(body["stepId"])
     new_step = (body["stepId"],) if body["attempt"] == 1 else ()
     return Ids(names=(*new_step, body["attemptId"]))
 
@@ -116,36 +121,39 @@ def _require_second_attempt(first: Attempt | None, body: Body) -> None:
         )
 
 
-def the_open_attempt(operation: Operation, body: Body, what: str) -> Attempt:
-    """The open attempt, which `body` must name. Raises Refusal."""
-    attempt = operation.attempt
-    if attempt is None or attempt.status != "open":
-        found = "none" if attempt is None else f"attempt {attempt.number} is {attempt.status}"
-        refuse("L5", INVALID_TRANSITION, f"an open attempt before {what}", found)
-    for key, value in (("stepId", attempt.step_id), ("attemptId", attempt.id)):
-        require(
-            body[key] == value,
-            "L5",
-            INVALID_REFERENCE,
-            f"{key} {value}, the open attempt's",
-            body[key],
-        )
-    return attempt
+def _the_open_attempt(state: State, body: Body, what: str) -> tuple[Operation, Attempt]:
+    """The open attempt, which `body` must name, and its operation. Raises Refusal."""
+    require_known("L5", body, "attemptId", state.attempts, "an attempt that began")
+    operation = state.operation
+    attempt = None if operation is None else operation.attempt
+    if operation is None or attempt is None or attempt.id != body["attemptId"]:
+        refuse("L5", INVALID_TRANSITION, f"the latest attempt in {what}", body["attemptId"])
+    require(
+        attempt.status == "open",
+        "L5",
+        INVALID_TRANSITION,
+        f"an open attempt before {what}",
+        f"attempt {attempt.number} is {attempt.status}",
+    )
+    require(
+        body["stepId"] == attempt.step_id,
+        "L5",
+        INVALID_REFERENCE,
+        f"stepId {attempt.step_id}, that of the attempt",
+        body["stepId"],
+    )
+    return operation, attempt
 
 
 def assistant_entry(state: State, fact_id: str, body: Body) -> Ids:
     """A reply closes the open attempt of its own step."""
-    operation = state.operation
-    if operation is None or operation.kind != "run":
-        found = "none is open" if operation is None else "a compaction"
-        refuse("L4", INVALID_TRANSITION, "an open run before an assistant message", found)
-    attempt = the_open_attempt(operation, body, "an assistant message")
+    operation, attempt = _the_open_attempt(state, body, "an assistant message")
     require(
-        not operation.aborted,
-        "L11",
+        operation.kind == "run",
+        "L4",
         INVALID_TRANSITION,
-        "a reply that comes after the abort to be dropped",
-        "an assistant message",
+        "an assistant message in a run only",
+        f"one in a {operation.kind}",
     )
     message, stop = body["message"], body["stopReason"]
     calls = tuple(
@@ -169,13 +177,13 @@ def assistant_entry(state: State, fact_id: str, body: Body) -> Ids:
     attempt.status, attempt.stop, attempt.reply_id = "settled", stop, fact_id
     attempt.blank = not (message["content"] or "").strip()
     operation.last_turn = Turn(fact_id, attempt.step_id, stop, attempt.tools, calls)
-    operation.turns[fact_id] = operation.last_turn
     state.add_message(fact_id, message)
     return NO_IDS
 
 
 def step_failed(state: State, _fact_id: str, body: Body) -> Ids:
     """A failure closes the open attempt."""
-    operation = the_operation(state, body, "L5")
-    the_open_attempt(operation, body, "stepFailed").status = "failed"
+    the_operation(state, body, "L5")
+    _, attempt = _the_open_attempt(state, body, "stepFailed")
+    attempt.status = "failed"
     return NO_IDS
