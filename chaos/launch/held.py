@@ -15,14 +15,17 @@ import contextlib
 import os
 import select
 import signal
+import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from chaos.errors import HarnessError
-from chaos.launch import ptrace
+from chaos.launch import proc, ptrace
 from chaos.launch.ptrace import Gone, Registers
 from chaos.launch.table import Arch
 from chaos.launch.tracees import Tracees
 
+_STOP_LIMIT_S = 10.0
 _END_LIMIT_MS = 10_000
 
 
@@ -50,8 +53,12 @@ def hold_still(
                 _detach_at_next_stop(arch, tracees, tid)
         if tid != process:
             tracees.forget(tid)
+    _await_stop(process)
     hold(process)
-    return _kill(process)
+    try:
+        return _kill(process)
+    finally:
+        tracees.signal(tracees.processes(), signal.SIGCONT)
 
 
 def _detach_at_next_stop(arch: Arch, tracees: Tracees, tid: int) -> None:
@@ -69,6 +76,17 @@ def _detach_at_next_stop(arch: Arch, tracees: Tracees, tid: int) -> None:
             _detach_at_next_stop(arch, tracees, new)
             tracees.forget(new)
     ptrace.detach(tid, 0 if event else number)
+
+
+def _await_stop(process: int) -> None:
+    """SIGSTOP is pending for all threads, but each takes it on its own way back to user mode. The
+    kernel tells that to the parent only, which need not be this process: look until it is so."""
+    limit = time.monotonic() + _STOP_LIMIT_S
+    tasks = Path(f"/proc/{process}/task")
+    while any(proc.state(int(task.name)) not in "TX" for task in tasks.iterdir()):
+        if time.monotonic() > limit:
+            raise HarnessError(f"process {process} did not stop:\n{proc.stacks([process])}")
+        os.sched_yield()
 
 
 def _kill(process: int) -> int:

@@ -33,6 +33,12 @@ def status(pid: int, key: str) -> str | None:
     )
 
 
+def state(tid: int) -> str:
+    """The letter of a thread's state as in ps(1): R, S, D, T, t (stopped for its tracer), Z; X when
+    it is gone."""
+    return (status(tid, "State") or "X")[0]
+
+
 def process_of(tid: int) -> int:
     """The process (thread group) of a thread; the thread itself when it has gone."""
     return int(status(tid, "Tgid") or tid)

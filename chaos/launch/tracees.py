@@ -51,8 +51,9 @@ class Tracees:
 
     def survivors(self) -> tuple[Survivor, ...]:
         """Processes that still live; one that is only waiting to be reaped does not."""
-        alive = ((pid, proc.status(pid, "State") or "Z") for pid in self.processes())
-        return tuple(Survivor(pid, proc.argv(pid)) for pid, state in alive if state[0] not in "ZX")
+        alive = (tid for tid in self._process if proc.state(tid) not in "ZX")
+        processes = dict.fromkeys(self._process[tid] for tid in alive)
+        return tuple(Survivor(pid, proc.argv(pid)) for pid in processes)
 
     def signal(self, processes: Iterable[int], number: signal.Signals) -> None:
         """Send a signal to processes; those that are gone are left out."""
