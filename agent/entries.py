@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent import transcript
 from agent.facts import COMPACTED_HISTORY, SYNTHETIC_TEXT, Fact, JSONObject
-from agent.ledger import Ledger, Refusal
+from agent.ledger import ATTEMPT, INTENT, MESSAGE, Ledger, Refusal
 from agent.state import Compaction, Idle, Run, Step, ToolCall, ToolIntent, Turn
 
 # stopReason -> whether the reply has tool calls.
@@ -23,7 +23,7 @@ def user(ledger: Ledger, fact: Fact) -> None:
         raise Refusal("INVALID_TRANSCRIPT", "a user message while a tool call is unanswered")
     if not isinstance(ledger.state.operation, Idle):
         raise Refusal("INVALID_TRANSITION", "a user message while an operation is unfinished")
-    ledger.append_message(fact.id, fact.body["message"])
+    ledger.append_message(fact.body["message"], fact.id)
 
 
 def assistant(ledger: Ledger, fact: Fact) -> None:
@@ -57,7 +57,7 @@ def assistant(ledger: Ledger, fact: Fact) -> None:
     settle(ledger, step, fact.id)
     journal.assign(step, "stop_reason", reason)
     journal.assign(run, "turn", turn)
-    ledger.append_message(fact.id, message)
+    ledger.append_message(message, fact.id)
 
 
 def started_result(ledger: Ledger, fact: Fact) -> None:
@@ -71,9 +71,9 @@ def started_result(ledger: Ledger, fact: Fact) -> None:
         raise Refusal("INVALID_REFERENCE", f"id: the intent reserved {intent.result_entry_id}")
     _exact_text(body)
     ledger.journal.assign(intent, "status", "completed")
-    ledger.journal.discard(ledger.awaited, fact.id)
+    ledger.fulfil(fact.id, MESSAGE)
     ledger.journal.add(turn.answered, intent.tool_index)
-    ledger.append_message(fact.id, body["message"])
+    ledger.append_message(body["message"], fact.id)
 
 
 def unstarted_result(ledger: Ledger, fact: Fact) -> None:
@@ -87,7 +87,7 @@ def unstarted_result(ledger: Ledger, fact: Fact) -> None:
         )
     _exact_text(body)
     ledger.journal.add(turn.answered, call.index)
-    ledger.append_message(fact.id, body["message"])
+    ledger.append_message(body["message"], fact.id)
 
 
 def compaction(ledger: Ledger, fact: Fact) -> None:
@@ -113,7 +113,7 @@ def compaction(ledger: Ledger, fact: Fact) -> None:
         raise Refusal("INVALID_TRANSCRIPT", f"retainedTail: {wrong}")
     summary = {"role": "user", "content": COMPACTED_HISTORY + body["summary"]}
     ledger.journal.assign(state, "active_context", [summary, *messages])
-    ledger.journal.discard(ledger.awaited, fact.id)
+    ledger.fulfil(fact.id, "compaction")
     settle(ledger, operation.step, fact.id)
 
 
@@ -130,15 +130,14 @@ def open_attempt(ledger: Ledger, body: JSONObject) -> Step:
     if step is not None and step.open and step.attempt_id == attempt_id:
         _same(body, "stepId", step.step_id)
         return step
-    if attempt_id not in ledger.attempts:
-        raise Refusal("INVALID_REFERENCE", f"attemptId {attempt_id} names no attempt")
+    ledger.known("attemptId", attempt_id, ATTEMPT)
     raise Refusal("INVALID_TRANSITION", f"attempt {attempt_id} is closed already")
 
 
 def open_call(ledger: Ledger, body: JSONObject) -> tuple[Turn, ToolCall]:
     """The unanswered call that a fact names by entry, step, index and tool name."""
     entry_id, index = body["assistantEntryId"], body["toolIndex"]
-    ledger.known_entry("assistantEntryId", entry_id)
+    ledger.known("assistantEntryId", entry_id, MESSAGE)
     turn = ledger.turn()
     if turn is None or turn.entry_id != entry_id:
         raise Refusal(
@@ -162,8 +161,7 @@ def _pending_intent(ledger: Ledger, tool_started_id: str) -> tuple[Turn, ToolInt
         for intent in turn.intents.values():
             if intent.tool_started_id == tool_started_id and intent.status == "pending":
                 return turn, intent
-    if tool_started_id not in ledger.intents:
-        raise Refusal("INVALID_REFERENCE", f"toolStartedId {tool_started_id} names no intent")
+    ledger.known("toolStartedId", tool_started_id, INTENT)
     raise Refusal("INVALID_TRANSITION", f"the intent {tool_started_id} has its result already")
 
 

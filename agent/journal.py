@@ -37,14 +37,14 @@ class Journal:
         self._undo.append((set.remove, (members, member)))
         members.add(member)
 
-    def discard(self, members: set[T], member: T) -> None:
-        """Take out a member that is there."""
-        self._undo.append((set.add, (members, member)))
-        members.remove(member)
-
     def put(self, mapping: dict[K, V], key: K, value: V) -> None:
         """Add a key that is not there yet."""
         self._undo.append((dict.pop, (mapping, key)))
+        mapping[key] = value
+
+    def replace(self, mapping: dict[K, V], key: K, value: V) -> None:
+        """Give another value to a key that is there."""
+        self._undo.append((dict.__setitem__, (mapping, key, mapping[key])))
         mapping[key] = value
 
     def commit(self) -> None:

@@ -12,6 +12,14 @@ from agent.facts import JSONObject, Message
 from agent.journal import Journal
 from agent.state import Compaction, Header, Idle, Run, SessionState, Turn
 
+# What an id can name, where rules ask for it. Other nouns only say that the id is in use.
+MESSAGE = "message entry"
+OPERATION = "operation"
+STEP = "step"
+ATTEMPT = "attempt"
+INTENT = "toolStarted"
+AWAITED = "result"  # reserved for a result that is not durable yet
+
 
 class Refusal(Exception):  # noqa: N818 - internal: the reducer makes a SessionError of it
     """A fact breaks a rule. `code` is one of the contract's, `args[0]` the message."""
@@ -22,39 +30,56 @@ class Refusal(Exception):  # noqa: N818 - internal: the reducer makes a SessionE
 
 
 class Ledger:
-    """State, references and journal of one log. Every change goes through `journal`."""
+    """State, references and journal of one log.
+
+    Changes go through `journal`, ids through `take` and `reserve`; `commit` keeps both and
+    `rollback` takes both back.
+    """
 
     def __init__(self, header: Header, length: int) -> None:
         self.journal = Journal()
         self.state = SessionState(header, length, greatest_id=header.id)
-        self.ids: set[str] = {header.id}  # used or reserved
-        self.awaited: set[str] = set()  # reserved for a result that is not durable yet
-        self.entries: set[str] = set()  # message entries
-        self.operations: set[str] = set()
+        self.ids: dict[str, str] = {header.id: "header"}  # used or reserved -> what it names
         self.attempts: dict[str, str] = {}  # attempt -> its operation
         self.intents: dict[str, str] = {}  # toolStarted -> its operation
+        self._taken: list[str] = []  # new ids of the line that is being applied
         self._configuration: tuple[JSONObject, str] | None = None  # last one checked
 
-    def take_id(self, id_: str) -> None:
-        """Use an id for the first time."""
-        self.journal.add(self.ids, id_)
-        if id_ > self.state.greatest_id:
-            self.journal.assign(self.state, "greatest_id", id_)
+    def take(self, id_: str, noun: str) -> None:
+        """Use an id that is not in use."""
+        self.ids[id_] = noun
+        self._taken.append(id_)
 
     def reserve(self, **named: str) -> None:
-        """Reserve new ids for what they name. Refuses one that is in use (contract, section 4)."""
-        for name, id_ in named.items():
+        """Take new ids for what they name. Refuses one that is in use (contract, section 4)."""
+        for noun, id_ in named.items():
             if id_ in self.ids:
-                raise Refusal("DUPLICATE_ID", f"{name} {id_} is in use already; ids are used once")
-            self.take_id(id_)
+                raise Refusal("DUPLICATE_ID", f"{noun} id {id_} is in use; ids are used once")
+            self.take(id_, noun)
+
+    def fulfil(self, result_id: str, noun: str) -> None:
+        """Use a reserved result id for its result."""
+        self.journal.replace(self.ids, result_id, noun)
+
+    def commit(self) -> None:
+        """Keep the line."""
+        self.journal.commit()
+        self.state.greatest_id = max(self.state.greatest_id, *self._taken)
+        self._taken.clear()
+
+    def rollback(self) -> None:
+        """Forget the line."""
+        self.journal.rollback()
+        for id_ in self._taken:
+            del self.ids[id_]
+        self._taken.clear()
 
     def current(self, operation_id: str) -> Run | Compaction:
         """The unfinished operation, which a fact names as its own."""
         operation = self.state.operation
         if not isinstance(operation, Idle) and operation.operation_id == operation_id:
             return operation
-        if operation_id not in self.operations:
-            raise Refusal("INVALID_REFERENCE", f"operationId {operation_id} names no operation")
+        self.known("operationId", operation_id, OPERATION)
         raise Refusal("INVALID_TRANSITION", f"operation {operation_id} is finished already")
 
     def turn(self) -> Turn | None:
@@ -62,18 +87,17 @@ class Ledger:
         operation = self.state.operation
         return operation.turn if isinstance(operation, Run) else None
 
-    def known_entry(self, name: str, entry_id: str) -> None:
-        """Refuse a reference to a message entry that does not exist."""
-        if entry_id not in self.entries:
-            raise Refusal("INVALID_REFERENCE", f"{name} {entry_id} names no message entry")
+    def known(self, name: str, id_: str, noun: str) -> None:
+        """Refuse a reference to what does not exist."""
+        if self.ids.get(id_) != noun:
+            raise Refusal("INVALID_REFERENCE", f"{name} {id_} names no {noun}")
 
-    def append_message(self, entry_id: str, message: Message) -> None:
+    def append_message(self, message: Message, entry_id: str) -> None:
         """Make a message the last one of transcript, context and boundary."""
-        state, journal = self.state, self.journal
-        journal.append(state.transcript, message)
-        journal.append(state.entry_ids, entry_id)
-        journal.append(state.active_context, message)
-        journal.add(self.entries, entry_id)
+        state, append = self.state, self.journal.append
+        append(state.transcript, message)
+        append(state.entry_ids, entry_id)
+        append(state.active_context, message)
 
     def checked_configuration(self, snapshot: JSONObject, claimed: str) -> JSONObject:
         """The snapshot, whose digest is as claimed. Equal snapshots are checked and kept once."""

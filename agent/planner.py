@@ -31,7 +31,7 @@ from agent.plans import (
     StartTool,
     SyntheticResult,
 )
-from agent.shapes import array, closed, non_empty, one_of, sha256_digest
+from agent.shapes import Closed, array, non_empty, one_of, sha256_digest
 from agent.state import (
     Compaction,
     Idle,
@@ -49,12 +49,12 @@ ENVIRONMENT_CHANGED = Blocked("environment_changed")
 REPLAY_DECLARATION_CHANGED = Blocked("replay_declaration_changed")
 ATTEMPTS_EXHAUSTED = Blocked("attempts_exhausted")
 
-_SHAPE = closed(
+_SHAPE = Closed(
     {
         "configurationDigest": sha256_digest,
         "environmentIdentity": non_empty,
         "tools": array(
-            closed(
+            Closed(
                 {
                     "name": non_empty,
                     "definitionDigest": sha256_digest,

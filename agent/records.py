@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent.canonical import digest
 from agent.entries import open_attempt, open_call
 from agent.facts import MAX_SAFE_INTEGER, Fact, JSONObject, is_blank
-from agent.ledger import Ledger, Refusal
+from agent.ledger import MESSAGE, OPERATION, STEP, Ledger, Refusal
 from agent.new_facts import source_messages
 from agent.state import COUNTERS, Compaction, Idle, Run, Step, ToolIntent
 
@@ -19,13 +19,13 @@ def run_started(ledger: Ledger, fact: Fact) -> None:
     body, state = fact.body, ledger.state
     _require_idle(ledger)
     input_id = body["inputEntryId"]
-    ledger.known_entry("inputEntryId", input_id)
+    ledger.known("inputEntryId", input_id, MESSAGE)
     if input_id != state.boundary or state.transcript[-1]["role"] != "user":
         raise Refusal(
             "INVALID_REFERENCE", f"inputEntryId {input_id} is not a user message just written"
         )
-    ledger.reserve(operationId=body["operationId"])
-    _begin(ledger, Run(body["operationId"], input_id))
+    ledger.reserve(operation=body["operationId"])
+    ledger.journal.assign(state, "operation", Run(body["operationId"], input_id))
 
 
 def compaction_started(ledger: Ledger, fact: Fact) -> None:
@@ -33,7 +33,7 @@ def compaction_started(ledger: Ledger, fact: Fact) -> None:
     body, state = fact.body, ledger.state
     _require_idle(ledger)
     through = body["inputThroughEntryId"]
-    ledger.known_entry("inputThroughEntryId", through)
+    ledger.known("inputThroughEntryId", through, MESSAGE)
     compacted, retained = body["compactedEntryIds"], body["retainedEntryIds"]
     if through != state.boundary or compacted + retained != state.entry_ids:
         raise Refusal(
@@ -44,10 +44,10 @@ def compaction_started(ledger: Ledger, fact: Fact) -> None:
     actual = digest(source_messages(zip(state.entry_ids, state.transcript, strict=True)))
     if body["sourceDigest"] != actual:
         raise Refusal("INVALID_REFERENCE", f"sourceDigest: the digest of the sources is {actual}")
-    ledger.reserve(operationId=body["operationId"], resultEntryId=body["resultEntryId"])
-    ledger.journal.add(ledger.awaited, body["resultEntryId"])
-    _begin(
-        ledger,
+    ledger.reserve(operation=body["operationId"], result=body["resultEntryId"])
+    ledger.journal.assign(
+        state,
+        "operation",
         Compaction(
             operation_id=body["operationId"],
             input_through_entry_id=through,
@@ -70,13 +70,13 @@ def step_attempt(ledger: Ledger, fact: Fact) -> None:
         raise Refusal(
             "INVALID_TRANSITION", f"stepKind: this operation has {operation.step_kind} steps"
         )
-    ledger.known_entry("contextThroughEntryId", body["contextThroughEntryId"])
+    ledger.known("contextThroughEntryId", body["contextThroughEntryId"], MESSAGE)
     if body["attempt"] == 1:
         _require_first_attempt(ledger, operation, body)
-        ledger.reserve(stepId=body["stepId"], attemptId=body["attemptId"])
+        ledger.reserve(step=body["stepId"], attempt=body["attemptId"])
     else:
         _require_second_attempt(ledger, operation.step, body)
-        ledger.reserve(attemptId=body["attemptId"])
+        ledger.reserve(attempt=body["attemptId"])
     ledger.journal.put(ledger.attempts, body["attemptId"], operation.operation_id)
     step = Step(
         operation_id=operation.operation_id,
@@ -117,8 +117,7 @@ def tool_started(ledger: Ledger, fact: Fact) -> None:
     assert run.step is not None  # noqa: S101 - a turn has its step
     if all(t["name"] != call.name for t in run.step.configuration_snapshot["tools"]):
         raise Refusal("INVALID_REFERENCE", f"toolName: the attempt offered no tool {call.name!a}")
-    ledger.reserve(resultEntryId=body["resultEntryId"])
-    ledger.journal.add(ledger.awaited, body["resultEntryId"])
+    ledger.reserve(result=body["resultEntryId"])
     intent = ToolIntent(
         operation_id=run.operation_id,
         tool_started_id=fact.id,
@@ -165,8 +164,7 @@ def operation_finished(ledger: Ledger, fact: Fact) -> None:
 def usage(ledger: Ledger, fact: Fact) -> None:
     """Tokens of an attempt or a tool of the named operation, finished or not."""
     body, state = fact.body, ledger.state
-    if body["operationId"] not in ledger.operations:
-        raise Refusal("INVALID_REFERENCE", f"operationId {body['operationId']} names no operation")
+    ledger.known("operationId", body["operationId"], OPERATION)
     for name, known in (("attemptId", ledger.attempts), ("toolStartedId", ledger.intents)):
         if name in body and known.get(body[name]) != body["operationId"]:
             raise Refusal(
@@ -177,11 +175,6 @@ def usage(ledger: Ledger, fact: Fact) -> None:
         if total > MAX_SAFE_INTEGER:
             raise Refusal("INVALID_FACT", f"usage: the sum of {counter} exceeds {MAX_SAFE_INTEGER}")
     ledger.journal.assign(state, "usage", sums)
-
-
-def _begin(ledger: Ledger, operation: Run | Compaction) -> None:
-    ledger.journal.add(ledger.operations, operation.operation_id)
-    ledger.journal.assign(ledger.state, "operation", operation)
 
 
 def _require_idle(ledger: Ledger) -> None:
@@ -220,8 +213,7 @@ def _require_first_attempt(ledger: Ledger, operation: Run | Compaction, body: JS
 
 def _require_second_attempt(ledger: Ledger, step: Step | None, body: JSONObject) -> None:
     """Attempt 2 repeats an open attempt 1 of the same step, and nothing about it changes."""
-    if body["stepId"] not in ledger.ids:
-        raise Refusal("INVALID_REFERENCE", f"stepId {body['stepId']} names no step")
+    ledger.known("stepId", body["stepId"], STEP)
     if step is None or step.step_id != body["stepId"] or step.attempt != 1 or not step.open:
         raise Refusal("INVALID_TRANSITION", "attempt 2 needs an open attempt 1 of the same step")
     if step.context_through_entry_id != body["contextThroughEntryId"]:

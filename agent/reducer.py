@@ -16,7 +16,7 @@ from typing import Any
 from agent import entries, records, schema
 from agent.errors import SessionError
 from agent.facts import Fact, JSONObject
-from agent.ledger import Ledger, Refusal
+from agent.ledger import AWAITED, MESSAGE, Ledger, Refusal
 from agent.shapes import an_object, one_of, uuid7
 from agent.state import Header, SessionState
 from agent.strict_json import JSON, StrictJSONError, loads
@@ -36,6 +36,9 @@ RULES: Mapping[str, Callable[[Ledger, Fact], None]] = {
     "operationFinished": records.operation_finished,
     "usage": records.usage,
 }
+
+# What a fact's own id names, where that is more than its variant.
+NOUNS = dict.fromkeys(("user", "assistant", "startedResult", "unstartedResult"), MESSAGE)
 
 _kind = one_of(*schema.ENVELOPES)
 
@@ -81,7 +84,8 @@ class SessionReducer:
             facts: tuple[Fact, ...] = ()
         else:
             facts = _transaction(self._ledger, value, number)
-            self._ledger.journal.commit()
+            self._ledger.commit()
+            self._ledger.state.last_seq += len(facts)
             self._ledger.state.repaired_length += len(line) + 1
         self._lines = number
         return facts
@@ -98,7 +102,7 @@ class SessionReducer:
             _header(value)
         else:
             _transaction(self._ledger, value, number)
-            self._ledger.journal.rollback()
+            self._ledger.rollback()
 
 
 def _read_line(line: bytes, number: int) -> JSON:
@@ -111,7 +115,7 @@ def _read_line(line: bytes, number: int) -> JSON:
     if text[-1] == "\r":
         raise SessionError("CRLF_NOT_ALLOWED", number, None, "a line ends with LF alone")
     try:
-        return loads(text)
+        return loads(line)
     except StrictJSONError as error:
         raise SessionError("MALFORMED_JSON", number, None, str(error)) from None
 
@@ -138,39 +142,44 @@ def _transaction(ledger: Ledger, value: JSON, line: int) -> tuple[Fact, ...]:
     if not items:
         raise SessionError("EMPTY_TRANSACTION", line, None, "expected at least one fact")
     facts = []
+    seq = ledger.state.last_seq
     for item in items:
+        seq += 1
         try:
-            facts.append(_apply(ledger, item))
+            facts.append(_apply(ledger, item, seq))
         except Refusal as refusal:
-            ledger.journal.rollback()
+            ledger.rollback()
             raise SessionError(refusal.code, line, _usable_seq(item), str(refusal)) from None
     return tuple(facts)
 
 
-def _apply(ledger: Ledger, item: Any) -> Fact:
+def _apply(ledger: Ledger, item: Any, expected_seq: int) -> Fact:
     """Ask one fact all its questions, in the order of the contract, and apply it."""
-    fact = _envelope(ledger, item)
-    variant, complaint = schema.variant(fact.kind, fact.body)
-    complaint = complaint or schema.BODIES[variant](fact.body)
+    kind = _envelope(item, expected_seq)
+    id_, ids = item["id"], ledger.ids
+    reserved = ids.get(id_) == AWAITED
+    if id_ in ids and not reserved:
+        raise Refusal("DUPLICATE_ID", f"id {id_} is in use already; ids are used once")
+    body = item[kind] if kind != "usage" else _usage_body(item)
+    variant, complaint = schema.variant(kind, body)
+    complaint = complaint or schema.BODIES[variant](body)
     if complaint:
         raise Refusal("INVALID_FACT", complaint)
-    fact = fact._replace(variant=variant)
-    state, journal = ledger.state, ledger.journal
-    if fact.id not in ledger.awaited:
-        ledger.take_id(fact.id)
+    fact = Fact(kind, variant, expected_seq, id_, item["timestamp"], body)
+    if not reserved:
+        ledger.take(id_, NOUNS.get(variant, variant))
     RULES[variant](ledger, fact)
-    if fact.id in ledger.awaited:
-        raise Refusal("DUPLICATE_ID", f"id {fact.id} is reserved for a result")
-    journal.assign(state, "last_seq", fact.seq)
+    if reserved and ids[id_] == AWAITED:
+        raise Refusal("DUPLICATE_ID", f"id {id_} is reserved for a result")
     return fact
 
 
-def _envelope(ledger: Ledger, item: Any) -> Fact:
-    """The outer object of a fact; its variant is still open."""
+def _envelope(item: Any, expected_seq: int) -> str:
+    """Check the outer object of a fact; gives its kind."""
     complaint = an_object(item)
     if complaint:
         raise Refusal("INVALID_FACT", complaint)
-    kind = item.get("kind")
+    kind: Any = item.get("kind")
     complaint = _kind(kind)
     if complaint:
         raise Refusal("INVALID_FACT", f"kind: {complaint}")
@@ -178,27 +187,21 @@ def _envelope(ledger: Ledger, item: Any) -> Fact:
     if item.keys() != needed and not needed <= item.keys() <= needed | allowed:
         odd = sorted((needed ^ item.keys()) - allowed)
         raise Refusal("INVALID_FACT", f"missing or unknown keys: {', '.join(map(ascii, odd))}")
-    seq, id_, timestamp = item["seq"], item["id"], item["timestamp"]
-    expected = ledger.state.last_seq + 1
     if _usable_seq(item) is None:
-        raise Refusal("INVALID_FACT", f"seq: {schema.POSITIVE_SAFE_INTEGER(seq)}")
-    if seq != expected:
-        raise Refusal("SEQ_MISMATCH", f"expected seq {expected}, found {seq}")
-    complaint = uuid7(id_)
+        raise Refusal("INVALID_FACT", f"seq: {schema.POSITIVE_SAFE_INTEGER(item['seq'])}")
+    if item["seq"] != expected_seq:
+        raise Refusal("SEQ_MISMATCH", f"expected seq {expected_seq}, found {item['seq']}")
+    complaint = uuid7(item["id"])
     if complaint:
         raise Refusal("INVALID_FACT", f"id: {complaint}")
-    complaint = schema.SAFE_INTEGER(timestamp)
+    complaint = schema.SAFE_INTEGER(item["timestamp"])
     if complaint:
         raise Refusal("INVALID_FACT", f"timestamp: {complaint}")
-    if id_ in ledger.ids and id_ not in ledger.awaited:
-        raise Refusal("DUPLICATE_ID", f"id {id_} is in use already; ids are used once")
-    return Fact(kind, "", seq, id_, timestamp, _body(kind, item))
+    return str(kind)
 
 
-def _body(kind: str, item: JSONObject) -> Any:
-    if kind == "usage":
-        return {key: item[key] for key in item if key not in schema.ENVELOPE_KEYS}
-    return item[kind]
+def _usage_body(item: JSONObject) -> JSONObject:
+    return {key: item[key] for key in item if key not in schema.ENVELOPE_KEYS}
 
 
 def _usable_seq(item: Any) -> int | None:

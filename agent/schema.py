@@ -12,9 +12,9 @@ from typing import Any
 from agent.facts import VERSION
 from agent.shapes import (
     Check,
+    Closed,
     an_object,
     array,
-    closed,
     integer,
     non_empty,
     one_of,
@@ -37,9 +37,9 @@ _HEADER: Mapping[str, Check] = {
     "model": non_empty,
     "environmentIdentity": non_empty,
 }
-HEADER = closed({**_HEADER, "version": integer(VERSION, VERSION)})
+HEADER = Closed({**_HEADER, "version": integer(VERSION, VERSION)})
 # A header that is right but for its version belongs to another program, not to a broken one.
-HEADER_OF_ANY_VERSION = closed({**_HEADER, "version": SAFE_INTEGER})
+HEADER_OF_ANY_VERSION = Closed({**_HEADER, "version": SAFE_INTEGER})
 
 # The keys of a fact's outer object: kind -> (needed, allowed besides).
 _COMMON = frozenset({"kind", "seq", "id", "timestamp"})
@@ -50,33 +50,33 @@ ENVELOPES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 ENVELOPE_KEYS = _COMMON
 
-_TOOL_CALL = closed(
+_TOOL_CALL = Closed(
     {
         "id": non_empty,
         "type": one_of("function"),
-        "function": closed({"name": non_empty, "arguments": string}),
+        "function": Closed({"name": non_empty, "arguments": string}),
     }
 )
-_USER = closed({"role": one_of("user"), "content": non_empty})
-_ASSISTANT = closed(
+_USER = Closed({"role": one_of("user"), "content": non_empty})
+_ASSISTANT = Closed(
     {"role": one_of("assistant"), "content": string_or_null},
     {"tool_calls": array(_TOOL_CALL, 1)},
 )
-_TOOL = closed({"role": one_of("tool"), "content": string, "tool_call_id": non_empty})
+_TOOL = Closed({"role": one_of("tool"), "content": string, "tool_call_id": non_empty})
 _MESSAGE = tagged("role", {"user": _USER, "assistant": _ASSISTANT, "tool": _TOOL})
 
-CONFIGURATION_SNAPSHOT = closed(
+CONFIGURATION_SNAPSHOT = Closed(
     {
         "model": non_empty,
         "systemPromptDigest": sha256_digest,
-        "tools": array(closed({"name": non_empty, "definitionDigest": sha256_digest})),
+        "tools": array(Closed({"name": non_empty, "definitionDigest": sha256_digest})),
         "adapterIdentity": non_empty,
         "routingIdentity": non_empty,
         "outputOptionsDigest": sha256_digest,
     }
 )
-_ERROR = closed({"code": non_empty, "message": non_empty})
-_COUNTERS = closed(dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), SAFE_INTEGER))
+_ERROR = Closed({"code": non_empty, "message": non_empty})
+_COUNTERS = Closed(dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), SAFE_INTEGER))
 
 _FINISHED: Mapping[str, Check] = {
     "type": one_of("operationFinished"),
@@ -87,14 +87,14 @@ _FINISHED: Mapping[str, Check] = {
 _FINISHED_COMPLETED = tagged(
     "operationKind",
     {
-        "run": closed(
+        "run": Closed(
             {
                 **_FINISHED,
                 "completion": one_of("normal", "truncated"),
                 "finalEntryId": uuid7,
             }
         ),
-        "compaction": closed({**_FINISHED, "finalEntryId": uuid7}),
+        "compaction": Closed({**_FINISHED, "finalEntryId": uuid7}),
     },
 )
 
@@ -105,8 +105,8 @@ _ABORT: Mapping[str, Check] = {
     "phase": one_of("model", "tool", "compact"),
     "reason": one_of("escape"),
 }
-_ABORT_IN_TOOL = closed({**_ABORT, "toolCallId": non_empty})
-_ABORT_ELSEWHERE = closed(_ABORT, {"toolCallId": non_empty})
+_ABORT_IN_TOOL = Closed({**_ABORT, "toolCallId": non_empty})
+_ABORT_ELSEWHERE = Closed(_ABORT, {"toolCallId": non_empty})
 
 
 def _usage(value: Any) -> str:
@@ -117,14 +117,14 @@ def _usage(value: Any) -> str:
     return complaint
 
 
-_USAGE = closed(
+_USAGE = Closed(
     {"operationId": uuid7, "usage": _COUNTERS}, {"attemptId": uuid7, "toolStartedId": uuid7}
 )
 
 # Every variant of a fact's body.
 BODIES: Mapping[str, Check] = {
-    "user": closed({"type": one_of("message"), "message": _USER}),
-    "assistant": closed(
+    "user": Closed({"type": one_of("message"), "message": _USER}),
+    "assistant": Closed(
         {
             "type": one_of("message"),
             "stepId": uuid7,
@@ -133,7 +133,7 @@ BODIES: Mapping[str, Check] = {
             "message": _ASSISTANT,
         }
     ),
-    "startedResult": closed(
+    "startedResult": Closed(
         {
             "type": one_of("message"),
             "stepId": uuid7,
@@ -143,14 +143,14 @@ BODIES: Mapping[str, Check] = {
             "result": tagged(
                 "type",
                 {
-                    "success": closed({"type": string}),
-                    "error": closed({"type": string}),
-                    "synthetic": closed({"type": string, "reason": one_of("interrupted")}),
+                    "success": Closed({"type": string}),
+                    "error": Closed({"type": string}),
+                    "synthetic": Closed({"type": string, "reason": one_of("interrupted")}),
                 },
             ),
         }
     ),
-    "unstartedResult": closed(
+    "unstartedResult": Closed(
         {
             "type": one_of("message"),
             "stepId": uuid7,
@@ -158,7 +158,7 @@ BODIES: Mapping[str, Check] = {
             "toolIndex": SAFE_INTEGER,
             "message": _TOOL,
             "toolName": non_empty,
-            "result": closed(
+            "result": Closed(
                 {
                     "type": one_of("synthetic"),
                     "reason": one_of("invalidArguments", "unknownTool", "truncated", "aborted"),
@@ -166,16 +166,16 @@ BODIES: Mapping[str, Check] = {
             ),
         }
     ),
-    "compaction": closed(
+    "compaction": Closed(
         {
             "type": one_of("compaction"),
             "operationId": uuid7,
             "summary": string,
             "compactedThroughEntryId": uuid7,
-            "retainedTail": array(closed({"sourceEntryId": uuid7, "message": _MESSAGE})),
+            "retainedTail": array(Closed({"sourceEntryId": uuid7, "message": _MESSAGE})),
         }
     ),
-    "runStarted": closed(
+    "runStarted": Closed(
         {
             "type": one_of("runStarted"),
             "operationId": uuid7,
@@ -183,7 +183,7 @@ BODIES: Mapping[str, Check] = {
             "inputEntryId": uuid7,
         }
     ),
-    "compactionStarted": closed(
+    "compactionStarted": Closed(
         {
             "type": one_of("compactionStarted"),
             "operationId": uuid7,
@@ -195,7 +195,7 @@ BODIES: Mapping[str, Check] = {
             "sourceDigest": sha256_digest,
         }
     ),
-    "stepAttempt": closed(
+    "stepAttempt": Closed(
         {
             "type": one_of("stepAttempt"),
             "operationId": uuid7,
@@ -208,7 +208,7 @@ BODIES: Mapping[str, Check] = {
             "configurationDigest": sha256_digest,
         }
     ),
-    "stepFailed": closed(
+    "stepFailed": Closed(
         {
             "type": one_of("stepFailed"),
             "operationId": uuid7,
@@ -217,7 +217,7 @@ BODIES: Mapping[str, Check] = {
             "error": _ERROR,
         }
     ),
-    "toolStarted": closed(
+    "toolStarted": Closed(
         {
             "type": one_of("toolStarted"),
             "operationId": uuid7,
@@ -241,8 +241,8 @@ BODIES: Mapping[str, Check] = {
         "outcome",
         {
             "completed": _FINISHED_COMPLETED,
-            "aborted": closed(_FINISHED),
-            "failed": closed({**_FINISHED, "error": _ERROR}),
+            "aborted": Closed(_FINISHED),
+            "failed": Closed({**_FINISHED, "error": _ERROR}),
         },
     ),
     "usage": _usage,

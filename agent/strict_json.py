@@ -25,8 +25,8 @@ _EXACT = 2**53 - 1  # the largest integer that a double holds with all its neigh
 # One string, or one bracket outside strings. Possessive, so that a long string cannot backtrack.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
-_RAW_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # escaped or raw
+_OPENING = ("{", "[")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class StrictJSONError(ValueError):
@@ -64,8 +64,15 @@ def loads(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> JSON:
         text = data if isinstance(data, str) else data.decode("utf-8")
         if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
             raise StrictJSONError(f"nested deeper than {max_depth} levels")  # noqa: TRY301
-        value = _decoder.decode(text)
-        if _SURROGATE.search(text):
+        if isinstance(data, str):
+            data.encode("utf-8")
+        if text[:1] in _OPENING:  # a line of the log: no white space to skip
+            value, end = _decoder.raw_decode(text)
+            if end != len(text) and text[end:].strip(" \t\r\n"):
+                raise StrictJSONError(f"more than one JSON value at character {end}")  # noqa: TRY301
+        else:
+            value = _decoder.decode(text)
+        if "\\u" in text:
             _refuse_surrogates(value)
     except StrictJSONError:
         raise
@@ -75,6 +82,8 @@ def loads(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> JSON:
         raise StrictJSONError("nested too deeply") from None
     except UnicodeDecodeError as error:
         raise StrictJSONError(f"not UTF-8 at byte {error.start}") from None
+    except UnicodeEncodeError as error:
+        raise StrictJSONError(f"a lone surrogate at character {error.start}") from None
     except ValueError:  # Python converts no integer of more digits than its own bound
         raise StrictJSONError("an integer has too many digits") from None
     return value
@@ -110,7 +119,7 @@ def _refuse_surrogates(value: JSON) -> None:
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            if not item.isascii() and _RAW_SURROGATE.search(item):
+            if not item.isascii() and _SURROGATE.search(item):
                 raise StrictJSONError("a lone surrogate in a string")
         elif isinstance(item, list):
             stack.extend(item)
