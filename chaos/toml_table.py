@@ -71,11 +71,9 @@ class Table:
         return tuple(self._data)
 
     def error(self, message: str, *keys: str | int) -> ScenarioError:
-        """An error at the line of `keys` below this table, or of the table itself."""
-        at = (*self._at, *keys)
-        while at and at not in self._lines:
-            at = at[:-1]
-        return ScenarioError(f"{self.path}:{self._lines.get(at, 1)}: {message}")
+        """An error at the line of `keys` below this table; of a table that is not there, line 1."""
+        line = self._lines.get((*self._at, *keys), 1)
+        return ScenarioError(f"{self.path}:{line}: {message}")
 
     def only(self, *known: str) -> None:
         """Refuse any key that is not among `known`."""

@@ -80,25 +80,38 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(run: argparse.ArgumentParser) -> None:
-    cpus = len(os.sched_getaffinity(0))
+    lanes = min(len(os.sched_getaffinity(0)), MOST_JOBS)
     run.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="*", help="files or folders (scenarios)"
-    )
-    run.add_argument("-k", metavar="EXPR", help="words, and, or, not, ( ): over scenario and id")
-    run.add_argument("--phases", type=phases, help="before,torn,after (as each scenario says)")
-    run.add_argument("--torn", choices=("ends", "every"), default="ends", help="which bytes (ends)")
-    run.add_argument(
-        "--jobs", type=jobs, default=min(cpus, MOST_JOBS), metavar="N", help=f"lanes ({cpus})"
+        "scenarios", metavar="SCENARIO", nargs="*", help="files or folders; default: scenarios/"
     )
     run.add_argument(
-        "--launch", choices=("exec", "warm"), default="exec", help="how launches start (exec)"
+        "-k", metavar="EXPR", help="only these: words, and, or, not, ( ), over scenario and id"
     )
-    run.add_argument("--seed", type=int, default=0, metavar="S", help="of every choice made (0)")
+    run.add_argument(
+        "--phases", type=phases, help="of before,torn,after; default: as each scenario says"
+    )
+    run.add_argument(
+        "--torn",
+        choices=("ends", "every"),
+        default="ends",
+        help="tear a write at its ends and middle, or at every byte; default: ends",
+    )
+    run.add_argument(
+        "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
+    )
+    run.add_argument(
+        "--launch",
+        choices=("exec", "warm"),
+        default="exec",
+        help="a fresh process, or a fork of one that has its imports done; default: exec",
+    )
+    run.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
     run.add_argument(
         "--report",
         metavar="DIR",
-        help=f"keep all evidence in DIR (only what did not pass, in {DEFAULT_REPORT})",
+        help="keep the evidence of every schedule in DIR; default: only of those that did not "
+        f"pass, in {DEFAULT_REPORT}/",
     )
     run.add_argument("--json", metavar="FILE", help="write the JSON report; - is stdout")
     run.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")

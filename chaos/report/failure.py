@@ -14,6 +14,7 @@ from typing import Any
 
 from chaos.errors import ChaosError, UsageError
 from chaos.points import Schedule
+from chaos.report.json_ import schedule_json, violation_json
 from chaos.results import ScheduleResult, Verdict, Violation
 from chaos.scenario import Scenario, parse_scenario
 from chaos.target import parse_target
@@ -47,20 +48,6 @@ class Failure:
             launch=launch,
             seed=seed,
         )
-
-
-def violation_json(violation: Violation) -> dict[str, Any]:
-    """A broken rule as the JSON report and the failure file write it."""
-    return {
-        "id": violation.id,
-        "message": violation.message,
-        "evidence": dict(violation.evidence),
-    }
-
-
-def schedule_json(schedule: str) -> list[str]:
-    """A schedule as a list of launches."""
-    return [str(launch) for launch in Schedule.parse(schedule).launches] or [str(Schedule())]
 
 
 def write_failure(failure: Failure, path: Path) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from chaos.points import Schedule
 from chaos.report.counts import all_results, count, results_of
-from chaos.report.failure import schedule_json, violation_json
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Violation
 
 VERSION = 1
 
@@ -55,3 +55,17 @@ def _schedule(result: ScheduleResult, artifacts: Mapping[str, str]) -> dict[str,
     if result.why:
         value["why"] = result.why
     return value
+
+
+def violation_json(violation: Violation) -> dict[str, Any]:
+    """A broken rule as the JSON report and the failure file write it."""
+    return {
+        "id": violation.id,
+        "message": violation.message,
+        "evidence": dict(violation.evidence),
+    }
+
+
+def schedule_json(schedule: str) -> list[str]:
+    """A schedule as a list of launches."""
+    return [str(launch) for launch in Schedule.parse(schedule).launches] or [str(Schedule())]
