@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from chaos.evidence import Evidence, Kill
 from chaos.report.counts import presentable
@@ -26,8 +27,9 @@ def explain(result: ScheduleResult, statements: Statements, artifact: str | None
     """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written."""
     result = presentable(result)
     lines = [f"{result.verdict}  {visible(result.id)}", f"  schedule  {visible(result.schedule)}"]
-    for violation in result.violations:
-        lines += _rule(violation, statements)
+    for ident, group in groupby(result.violations, key=lambda violation: violation.id):
+        lines.append(f"  {ident:<9} {statements.get(ident, '')}".rstrip())
+        lines += [line for violation in group for line in _broken(violation)]
     if result.why:
         lines += [f"  why       {visible(line)}" for line in result.why.splitlines()]
     if result.evidence is not None:
@@ -37,8 +39,7 @@ def explain(result: ScheduleResult, statements: Statements, artifact: str | None
     return "\n".join(lines) + "\n"
 
 
-def _rule(violation: Violation, statements: Statements) -> Iterator[str]:
-    yield f"  {violation.id:<9} {statements.get(violation.id, '')}".rstrip()
+def _broken(violation: Violation) -> Iterator[str]:
     yield from (f"            {visible(line)}" for line in violation.message.splitlines())
     for key in ("expected", "found"):
         value = str(violation.evidence.get(key, ""))

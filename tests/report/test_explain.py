@@ -48,6 +48,13 @@ VIOLATION  deploy-log-toolStarted-bash-1-after
     )
 
 
+def test_a_rule_is_stated_once_however_often_it_is_broken() -> None:
+    twice = replace(sample.violated(), violations=sample.violated().violations * 2)
+    text = explain(twice, sample.STATEMENTS, None)
+    assert text.count(sample.STATEMENTS["E2"]) == 1
+    assert text.count("expected 0, found 1") == 2
+
+
 def test_a_verdict_without_evidence_says_why() -> None:
     assert (
         explain(sample.inconclusive(), {}, None)
