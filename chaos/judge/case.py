@@ -110,6 +110,12 @@ class Case:
         return self.end is not None and self.exited(self.end.launch, "blocked")
 
     @cached_property
+    def settled(self) -> bool:
+        """The steps left nothing to do: no operation is open, or it is blocked."""
+        end = self.end
+        return end is not None and (self.blocked or end.history.open_operation is None)
+
+    @cached_property
     def final(self) -> History:
         """The log as the last launch left it."""
         launches = self.evidence.launches
@@ -167,6 +173,12 @@ class Case:
             if isinstance(event, Effect) and (call := self.owner(event)) is not None:
                 counts.setdefault(call.key, Counter())[event.name] += 1
         return counts
+
+    @cached_property
+    def unannounced(self) -> Counter[str]:
+        """Effects that happened while no intent was pending."""
+        effects = (e for e in self.evidence.events if isinstance(e, Effect))
+        return Counter(event.name for event in effects if self.owner(event) is None)
 
     @cached_property
     def argument_texts(self) -> frozenset[str]:

@@ -149,6 +149,11 @@ class History:
         return [_text(turn.message, "content") for turn in self.turns if turn.fact.type == "user"]
 
     @property
+    def last_fact(self) -> Fact | None:
+        """The last fact that says more than what a reply cost."""
+        return next((f for f in reversed(self.view.facts) if f.type != "usage"), None)
+
+    @property
     def cwd(self) -> str:
         """The working directory in the header; empty if there is none."""
         return _text(self.view.header or {}, "cwd")

@@ -22,6 +22,7 @@ from chaos.results import Violation
 Act = Effect | Exec | FileChange
 
 _FACTS = frozenset({Need.FACTS})
+_MOST = {"never": 0, "once": 1, "at-most-once": 1}  # what a scenario may expect of an effect
 
 
 def acts(case: Case) -> Iterator[Act]:
@@ -57,7 +58,7 @@ def intent_first(case: Case) -> Iterator[Violation]:
         pending = history.pending
         if pending and not _of_another_call(case, act, pending):
             continue
-        last = history.view.facts[-1] if history.view.facts else None
+        last = history.last_fact
         if (act.launch, act.log) not in said:
             said.add((act.launch, act.log))
             found = f"{words(act)} with {last.type if last else 'no fact'} as the last fact"
@@ -100,25 +101,24 @@ def _launch_of_last(case: Case, name: str) -> Launch:
 
 
 def _expectations(case: Case) -> Iterator[Violation]:
-    """The scenario's own words. `once` accepts that it did not happen where the log says of a call
-    that this is unknown (`interrupted`), or the session is blocked or aborted: no agent can do
-    better than that without doing it twice."""
+    """The scenario's own words: never, once, at-most-once, per-intent."""
     counts = Counter(e.name for e in case.evidence.events if isinstance(e, Effect))
     for name, wanted in case.evidence.facts.expect_effects.items():
-        count = counts[name]
-        most = {"never": 0, "once": 1, "at-most-once": 1}.get(wanted)
-        found = f"{count} times"
-        where = Where(_launch_of_last(case, name) if count else None)
-        if most is not None and count > most:
-            yield broken("E2", f"effect {name!r}", wanted, found, where)
-        elif wanted == "per-intent":
-            per_call = max((c[name] for c in case.effects.values()), default=0)
-            if per_call > 1:
-                found = f"{per_call} times for one intent"
-                yield broken("E2", f"effect {name!r}", "once per intent", found, where)
-        elif wanted == "once" and not count and case.end is not None and not _excused(case):
-            where = Where(case.end.launch)
-            yield broken("E2", f"effect {name!r}", wanted, "0 times", where)
+        found = _unmet(case, name, wanted, counts[name])
+        if found:
+            launch = _launch_of_last(case, name) if counts[name] else case.evidence.launches[-1]
+            yield broken("E2", f"effect {name!r}", wanted, found, Where(launch))
+
+
+def _unmet(case: Case, name: str, wanted: str, count: int) -> str:
+    """What is wrong with the count of an effect; empty if nothing is. `once` accepts that it did
+    not happen where the log says of a call that it is unknown, or the session is blocked or
+    aborted: no agent can do better than that without risking it twice."""
+    if wanted == "per-intent":
+        most = max((effects[name] for effects in case.effects.values()), default=0)
+        return f"{most} times for one intent" if most > 1 else ""
+    missed = wanted == "once" and not count and case.end is not None and not _excused(case)
+    return f"{count} times" if count > _MOST[wanted] or missed else ""
 
 
 def _excused(case: Case) -> bool:
@@ -129,8 +129,9 @@ def _excused(case: Case) -> bool:
 
 def success_means_done(case: Case) -> Iterator[Violation]:
     """E3. A recorded success means that the effect happened. Fails when a call succeeded here and
-    in the reference, and an effect that it had there happened less often here."""
-    counts = case.effects
+    in the reference, and an effect that it had there happened less often here. An effect that came
+    before its intent did happen: E1 names it."""
+    counts, early = case.effects, case.unannounced
     for call in case.final.calls:
         if call.outcome != "success":
             continue
@@ -138,7 +139,7 @@ def success_means_done(case: Case) -> Iterator[Violation]:
             if twin.outcome != "success":
                 continue
             for name, wanted in known.effects[twin.key].items():
-                found = counts[call.key][name]
+                found = counts[call.key][name] + early[name]
                 if found < wanted:
                     what = f"{call.name} call {call.id!r} succeeded without its effect {name!r}"
                     where = Where(fact=call.result)

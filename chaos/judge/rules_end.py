@@ -90,6 +90,10 @@ def _twin(operation: Operation, reference: End) -> Operation:
 
 
 def _operation(end: End, operation: Operation, reference: End) -> _Difference | None:
+    expected, found = _outcome(_twin(operation, reference)), _outcome(operation)
+    if expected != found:  # said first: it tells more than the messages that it cost
+        what = f"the end of operation {operation.ordinal}"
+        return _Difference(what, expected, found, operation.finished[-1])
     turns, others = (
         [turn for turn in known.history.turns if turn.operation == operation.ordinal]
         for known in (end, reference)
@@ -104,10 +108,6 @@ def _operation(end: End, operation: Operation, reference: End) -> _Difference | 
         if expected != found:
             what = f"message {index + 1} of operation {operation.ordinal}"
             return _Difference(what, expected, found, turn.fact if turn else None)
-    expected, found = _outcome(_twin(operation, reference)), _outcome(operation)
-    if expected != found:
-        what = f"the end of operation {operation.ordinal}"
-        return _Difference(what, expected, found, operation.finished[-1])
     return None
 
 

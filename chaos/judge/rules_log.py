@@ -36,7 +36,7 @@ def strict(rule: str, case: Case) -> Iterator[Violation]:
                 said.add(place)
                 yield Violation(
                     violation.id,
-                    f"{violation.message}{Where(launch).words()}",
+                    f"{violation.message}, as left by{Where(launch).words().removeprefix(' at')}",
                     {"launch": launch.index, **violation.evidence},
                 )
 
@@ -76,11 +76,21 @@ def append_only(case: Case) -> Iterator[Violation]:
 
 
 def _first_difference(before: bytes, found: bytes) -> tuple[int, str, str]:
-    """The first line in which two logs part, and its two texts."""
-    old, new = before.split(LF), found.split(LF)
-    at = next((i for i, line in enumerate(old) if i >= len(new) or line != new[i]), len(old) - 1)
-    is_now = new[at].decode("utf-8", "replace") if at < len(new) and new[at] else "nothing"
-    return at + 1, old[at].decode("utf-8", "replace"), is_now
+    """The first line in which two logs part, and what stands there in each."""
+    pairs = zip(before, found, strict=False)
+    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(found)))
+    start = before.rfind(LF, 0, at) + 1
+    return before.count(LF, 0, at) + 1, _around(before, start, at), _around(found, start, at)
+
+
+def _around(log: bytes, start: int, at: int) -> str:
+    """A few bytes of the line that begins at `start`, from a little before `at` on."""
+    if at >= len(log):
+        return f"its end after {len(log)} bytes"
+    begin = max(start, at - 20)
+    end = log.find(LF, at) + 1 or len(log)
+    text = log[begin : min(end, begin + 60)].decode("utf-8", "replace")
+    return f"{'…' if begin > start else ''}{text!r}"
 
 
 def terminal_facts(case: Case) -> Iterator[Violation]:
@@ -130,10 +140,10 @@ def usage(case: Case) -> Iterator[Violation]:
         if durable and attempt.id not in facts and request and _whole(case, request):
             reported = _reported(request.usage or {})
             if reported is not None:
+                expected = _tokens(reported)
                 where = Where(case.launch_of(request), attempt.settled, request)
-                yield broken(
-                    "L9", "usage of a durable reply is not counted", reported, "none", where
-                )
+                what = "usage of a durable reply is not counted"
+                yield broken("L9", what, expected, "none", where)
 
 
 def _answers(case: Case) -> dict[str, Request]:
@@ -178,10 +188,12 @@ def _counters(fact: Fact, request: Request) -> Iterator[Violation]:
         and found["cacheRead"] == cached
     )
     if not good:
-        expected = f"prompt {prompt}, completion {completion}, cached {cached}"
-        yield broken(
-            "L9", "usage is not what the provider reported", expected, found, Where(fact=fact)
-        )
+        expected, where = _tokens(reported), Where(fact=fact)
+        yield broken("L9", "usage is not what the provider reported", expected, found, where)
+
+
+def _tokens(reported: tuple[int, int, int]) -> str:
+    return "prompt {}, completion {}, cached {}".format(*reported)
 
 
 def _row(

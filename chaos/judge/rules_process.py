@@ -30,10 +30,12 @@ def nothing_left_behind(case: Case) -> Iterator[Violation]:
     held the session log open; when the end has a file that no reference end has (not judged once a
     call was interrupted: it may have made one)."""
     globs = case.evidence.facts.temporary
+    said: set[str] = set()
     for launch in case.evidence.launches:
         if not ended_from_outside(launch):
             for path in (*launch.files_after, *launch.state_files):
-                if is_temporary(path, globs):
+                if path not in said and is_temporary(path, globs):
+                    said.add(path)
                     yield broken("X3", "a temporary file was left", "none", path, Where(launch))
         for event in case.evidence.of_launch(launch.index):
             if isinstance(event, Effect) and event.holds_log:

@@ -28,8 +28,8 @@ def attempt_first(case: Case) -> Iterator[Violation]:
     for request, attempt in case.requests:
         history = case.log(request.log)
         if attempt is None and not _goes_on(case, request, history):
-            last = history.attempts[-1].fact if history.attempts else None
-            found = f"{_last_fact(history)} as the last fact of the log"
+            last = history.last_fact
+            found = f"{last.type if last else 'no fact'} as the last fact of the log"
             where = Where(case.launch_of(request), last, request)
             yield broken(
                 "P1", "a request overtook its attempt", "an open stepAttempt", found, where
@@ -119,6 +119,7 @@ def _same_system(
         return  # P1
     first, of = prompts.setdefault(attempt.system_prompt_digest, (system, request))
     if first != system:
+        prompts[attempt.system_prompt_digest] = (system, request)
         what = f"the system message is not that of event {of.order}, under the same digest"
         yield broken("P4", what, first, system, where)
 
@@ -199,10 +200,6 @@ def _messages(case: Case, request: Request) -> list[Message] | None:
 def _arrived_whole(request: Request) -> bool:
     """The mock decided about it. It decides nothing about a request that was cut."""
     return request.status != 0 or request.injected
-
-
-def _last_fact(history: History) -> str:
-    return history.view.facts[-1].type if history.view.facts else "no fact"
 
 
 RULES: tuple[Rule, ...] = (

@@ -104,6 +104,8 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
             found = f"{crash.group()!r} … {_last_line(case, launch)}"
             yield broken("R2", "the target fell over", "an orderly end", found, where)
         elif case.has(Need.FACTS) and not _named_elsewhere(case, launch):
+            if launch.role == "idle" and not case.settled:
+                continue  # it found what an earlier launch is blamed for
             yield from _exit_code(case, launch)
 
 
@@ -140,8 +142,7 @@ def idle_does_nothing(case: Case) -> Iterator[Violation]:
     tool. Fails on any act, be its sum nothing. A wrapper that starts the target anew is not an
     act. Not judged where the first one fell over and left work to do (L7, R2); its exit code is
     R2's business."""
-    end = case.end
-    if end is None or not (case.blocked or end.history.open_operation is None):
+    if not case.settled:
         return
     for launch in case.evidence.launches:
         if launch.role != "idle":
@@ -192,7 +193,7 @@ def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
         kept, now = before.view.complete, after.view.complete
         grew = now != kept
         if not now.startswith(kept) or after.open_operation is None:
-            last = after.view.facts[-1] if after.view.facts else None
+            last = after.last_fact
             found = f"{last.type if last else 'nothing'} as its last fact"
             expected = "every line kept and the operation open"
             yield broken(

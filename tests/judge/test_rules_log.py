@@ -1,0 +1,153 @@
+"""Rules L that need more than one log: L2, L7, L9; and that the strict reading is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.judge.build import Story, broken, deploy, ids, killed_deploy, live, plain
+
+REFERENCE = deploy().idle().probe().evidence()
+
+
+def said(**usage: int) -> Story:
+    """One answer, with these counters instead of the right ones."""
+    story = Story("say it").launch("run").header().prompt().attempt().request()
+    return story.reply("said", **usage).finish().end()
+
+
+def test_the_strict_reading_is_applied_to_what_each_launch_left() -> None:
+    story = plain().launch("resume").append(b'{"kind":"bad"}\n').end()
+    (message,) = broken(story.evidence())
+    assert message.startswith("L1: INVALID_FACT at line 6")
+    assert message.endswith(", as left by launch 2 (resume)")
+
+
+def test_the_strict_reading_sees_crash_images() -> None:
+    story = Story("say it").launch("run", "log@2/after").header().append(b"\n").dead()
+    assert ids(story.evidence()) == ["L1"]
+
+
+def test_a_fault_that_later_logs_repeat_is_reported_once() -> None:
+    story = Story("say it").launch("run").append(b"{}\n").end(4).launch("idle").end(4)
+    assert ids(story.evidence()).count("L1") == 1
+
+
+@pytest.mark.parametrize("point", ["log:header#1/before", "log:header#1/torn@12"])
+def test_a_file_without_a_complete_line_is_no_session_yet(point: str) -> None:
+    story = Story("say it").launch("run", point).header().dead()
+    assert ids(story.evidence()) == []
+
+
+def test_l2_a_line_that_was_cut() -> None:
+    story = killed_deploy()
+    story.launch("resume").cut(100).end(0)
+    assert broken(story.evidence())[0] == (
+        'L2: a complete line was changed: expected …\'createdAt": 1, "cwd": "/room/workspace", '
+        '"provider": "mock",\', found its end after 100 bytes at launch 2 (resume), line 1, '
+        "event 12"
+    )
+
+
+def test_l2_a_line_that_was_rewritten() -> None:
+    story = deploy().launch("idle")
+    story.overwrite(story.log.replace(b'"deployed"', b'"replayed"')).end()
+    assert broken(story.evidence(REFERENCE))[0] == (
+        'L2: a complete line was changed: expected …\'stant", "content": "deployed"}}}, '
+        '{"kind": "usage", "seq": 1\', found …\'stant", "content": "replayed"}}}, '
+        '{"kind": "usage", "seq": 1\' at launch 2 (idle), line 8, event 16'
+    )
+
+
+def test_l2_a_log_that_was_removed_and_written_anew() -> None:
+    story = plain().launch("resume")
+    log = story.log
+    story.overwrite(b"").append(log).end()
+    assert "L2" in ids(story.evidence())
+
+
+def test_l2_a_torn_tail_may_go() -> None:
+    story = live(Story("deploy it").launch("run", "log:toolStarted#1/torn@40"))
+    live(story.launch("resume"))
+    assert broken(story.idle().probe().evidence(REFERENCE)) == []
+
+
+def test_l7_an_operation_without_an_end() -> None:
+    story = Story("say it").launch("run").header().prompt().attempt().request().reply("x").end(0)
+    assert broken(story.idle().evidence()) == [
+        "L7: operation 1 has no terminal fact after an unblocked launch: expected one "
+        "operationFinished, found none at launch 1 (run), line 2, seq 2",
+        "R2: wrong exit code: expected 3, since operation 1 is left open, found 0: stderr is empty "
+        "at launch 1 (run)",
+    ]
+
+
+def test_l7_an_operation_with_two_ends() -> None:
+    story = plain()
+    story.launch("resume").finish().end()
+    assert ids(story.evidence()) == ["L7"]
+
+
+def test_l7_a_blocked_operation_rightly_has_none() -> None:
+    story = Story("deploy it")
+    for kill in ("log:stepAttempt#1/after", "log:stepAttempt#1/after", None):
+        live(story.launch("resume" if story.log else "run", kill))
+    assert broken(story.evidence()) == []
+
+
+@pytest.mark.parametrize(
+    ("counted", "good"),
+    [
+        ({}, True),
+        ({"input": 9}, True),  # without the cached tokens: the adapter's choice
+        ({"input": 12}, False),
+        ({"output": 6}, False),
+        ({"cacheRead": 0}, False),
+    ],
+)
+def test_l9_counters_are_the_providers(counted: dict[str, int], good: bool) -> None:
+    assert ids(said(**counted).idle().probe().evidence()) == ([] if good else ["L9"])
+
+
+def test_l9_names_what_was_reported() -> None:
+    assert broken(said(input=12).idle().probe().evidence()) == [
+        "L9: usage is not what the provider reported: expected prompt 11, completion 3, cached 2, "
+        "found {'input': 12, 'output': 3, 'cacheRead': 2, 'cacheWrite': 0} at line 4, seq 5"
+    ]
+
+
+def without(story: Story) -> Story:
+    return story.reply("said", usage=False)
+
+
+def twice(story: Story) -> Story:
+    return story.reply("said").write(story.usage())
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (
+            without,
+            "usage of a durable reply is not counted: expected prompt 11, completion 3, cached 2,"
+            " found none at launch 1 (run), line 4, seq 4, event 4",
+        ),
+        (twice, "usage counted twice: expected one usage fact, found two at line 5, seq 6"),
+    ],
+)
+def test_l9_once_per_attempt(reply: Callable[[Story], Story], message: str) -> None:
+    story = reply(Story("say it").launch("run").header().prompt().attempt().request())
+    assert broken(story.finish().end().idle().probe().evidence()) == [f"L9: {message}"]
+
+
+def test_l9_owes_nothing_for_a_reply_that_died_with_a_kill() -> None:
+    story = live(Story("deploy it").launch("run", "log:assistant#1/before"))
+    live(story.launch("resume"))
+    assert broken(story.idle().probe().evidence(REFERENCE)) == []
+
+
+def test_l9_owes_nothing_where_the_provider_reported_nothing() -> None:
+    story = Story("say it").launch("run").header().prompt().attempt().request(usage=None)
+    story.reply("said", usage=False).finish().end()
+    assert broken(story.idle().probe().evidence()) == []

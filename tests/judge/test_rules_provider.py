@@ -1,0 +1,176 @@
+"""Rules P: the smallest exchange that breaks each, and the nearest one that does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chaos.evidence import ABSENT, Evidence, Request
+from tests.judge.build import BASH, SYSTEM, Story, broken, deploy, live, plain
+
+USER = {"role": "user", "content": "deploy it"}
+
+
+def started() -> Story:
+    """A prompt was accepted."""
+    return Story("deploy it").launch("run").header().prompt()
+
+
+def deployed(story: Story) -> Evidence:
+    """The rest of a good deploy, after the first reply."""
+    story.intent().exec().effect().result().attempt().request().reply("deployed").finish().end()
+    return story.idle().probe().evidence()
+
+
+def test_p1_a_request_before_its_attempt() -> None:
+    early = started().request().attempt().reply(BASH)
+    assert broken(deployed(early)) == [
+        "P1: a request overtook its attempt: expected an open stepAttempt, found runStarted as the "
+        "last fact of the log at launch 1 (run), line 2, seq 2, event 3"
+    ]
+
+
+def test_p1_a_request_after_its_attempt_failed() -> None:
+    story = started().attempt().request(status=500).step_failed().request().finish("failed").end(1)
+    assert [m.partition(" at launch")[0] for m in broken(story.evidence())] == [
+        "P1: a request overtook its attempt: expected an open stepAttempt, found stepFailed as the "
+        "last fact of the log",
+        "P2: more requests than attempts: expected at most 1, the attempts recorded, found 2",
+    ]
+
+
+def test_p1_holds_for_a_request_that_was_cut_before_its_first_line() -> None:
+    story = Story("deploy it").launch("run", "log:stepAttempt#1/before").header().prompt()
+    story.request(method="", path="", body=b"", status=0).attempt().dead()
+    assert [m[:2] for m in broken(story.evidence())] == ["P1", "P2"]
+
+
+def test_p2_two_requests_under_one_attempt() -> None:
+    twice = started().attempt().request().request().reply(BASH)
+    assert broken(deployed(twice)) == [
+        "P2: an attempt was used twice: expected one request an attempt, found a second one after "
+        "event 4 at launch 1 (run), line 3, seq 3, event 6"
+    ]
+
+
+def test_p2_a_second_attempt_pays_for_a_second_request() -> None:
+    story = Story("deploy it")
+    story.launch("run", "log:assistant#1/before").header().prompt().attempt().request()
+    story.reply(BASH).dead()
+    assert broken(deployed(story.launch("resume").attempt(2).request().reply(BASH))) == []
+
+
+def test_p3_a_transcript_that_no_provider_accepts() -> None:
+    sent = [{"role": "system", "content": SYSTEM}, USER, USER | {"role": "tool"}]
+    body = json.dumps({"model": "m", "messages": sent}).encode()
+    found = broken(deployed(started().attempt().request(body=body).reply(BASH)))
+    assert [m[:2] for m in found] == ["P3", "P4"]
+    assert found[0].startswith(
+        "P3: a request is illegal: expected a transcript a provider accepts, found messages[2]"
+    )
+
+
+def test_p3_does_not_judge_a_request_of_which_only_a_part_arrived() -> None:
+    story = Story("deploy it").launch("run", "log:assistant#1/before").header().prompt().attempt()
+    story.request(body=b'{"model":', status=0).reply(BASH).dead()
+    assert broken(story.evidence()) == []
+
+
+SAID = '{"role": "user", "content": "deploy it"}'
+OTHER = '{"role": "user", "content": "deploy"}'
+
+
+@pytest.mark.parametrize(
+    ("sent", "system", "message"),
+    [
+        (
+            [USER, USER],
+            SYSTEM,
+            f"message 2 of the context is not the log's: expected no message, found {SAID}",
+        ),
+        (
+            [USER | {"content": "deploy"}],
+            SYSTEM,
+            f"message 1 of the context is not the log's: expected {SAID}, found {OTHER}",
+        ),
+        (
+            [USER],
+            None,
+            f"no system message: expected one, as the first message, found {SAID}",
+        ),
+    ],
+)
+def test_p4_messages_that_are_not_the_log(
+    sent: list[object], system: str | None, message: str
+) -> None:
+    story = started().attempt().request(sent, system=system).reply(BASH)
+    assert broken(deployed(story)) == [f"P4: {message} at launch 1 (run), line 3, seq 3, event 4"]
+
+
+def test_p4_a_call_that_was_forgotten() -> None:
+    story = started().attempt().request().reply(BASH).intent().exec().effect().result()
+    story.attempt().request([USER]).reply("deployed").finish().end()
+    (message,) = broken(story.idle().probe().evidence())
+    assert "P4: message 2 of the context is not the log's" in message
+
+
+def test_p4_ignores_keys_that_say_nothing() -> None:
+    story = started().attempt().request([USER | {"name": "me", "tool_calls": None}], system=SYSTEM)
+    assert [m for m in broken(deployed(story.reply(BASH))) if m.startswith("P4")] == []
+
+
+def test_p4_a_system_message_that_changes_under_the_same_digest() -> None:
+    story = deploy().idle()
+    story.launch("probe").prompt("killpoint probe").attempt().request(system="Be bold.")
+    story.reply(BASH).intent().exec().effect().result().attempt().request(system="Be bold.")
+    story.reply().finish().end()
+    assert [m for m in broken(story.evidence()) if m.startswith("P4")] == [
+        "P4: the system message is not that of event 4, under the same digest: expected You are "
+        "careful., found Be bold. at launch 3 (probe), line 11, seq 14, event 18"
+    ]
+
+
+def test_p4_a_side_request() -> None:
+    story = started().attempt().request().reply(BASH)
+    log = story.blobs.put(story.log)
+    path = "/token/v1/models"
+    story.event(
+        Request, ordinal=9, method="GET", path=path, body=ABSENT, log=log, status=404,
+        reason="", answer=ABSENT,
+    )  # fmt: skip
+    assert broken(deployed(story)) == [
+        "P4: a side request: expected chat completions only, found GET /token/v1/models at launch "
+        "1 (run), event 7"
+    ]
+
+
+def test_p5_a_request_after_the_terminal_fact() -> None:
+    story = plain().launch("resume").request().end()
+    assert (
+        "P5: a finished operation asked on: expected no request, found one after operation 1 "
+        "completed at launch 2 (resume), line 5, seq 6, event 8"
+    ) in broken(story.evidence())
+
+
+def test_p5_a_new_prompt_is_another_operation() -> None:
+    assert broken(plain().idle().probe().evidence()) == []
+
+
+def test_p5_a_request_after_the_durable_abort() -> None:
+    story = started().attempt().abort().request().step_failed().finish("aborted").end(130)
+    assert broken(story.evidence()) == [
+        "P5: an aborted operation asked on: expected no request, found one at launch 1 (run), "
+        "line 4, seq 4, event 5"
+    ]
+
+
+def test_p5_a_request_while_blocked() -> None:
+    story = Story("deploy it")
+    for role in ("run", "resume"):
+        live(story.launch(role, "log:stepAttempt#1/after"))
+    story.launch("resume").request().end(3, stderr="attempts_exhausted")
+    assert (
+        "P5: a blocked launch asked: expected no request, found one under attempt 2 of an earlier "
+        "launch at launch 3 (resume), line 4, seq 4, event 7"
+    ) in broken(story.evidence())
