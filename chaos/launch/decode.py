@@ -6,7 +6,6 @@ notice. Which argument means what stands in the table.
 
 from __future__ import annotations
 
-import errno
 import struct
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,7 +13,7 @@ from itertools import accumulate
 from chaos.errors import HarnessError
 from chaos.launch.files import Files, Found, Inode, position
 from chaos.launch.model import Action, Call
-from chaos.launch.proc import process_of, read_memory, read_path, write_memory
+from chaos.launch.proc import read_memory, read_path, write_memory
 from chaos.launch.ptrace import Registers
 from chaos.launch.table import Row
 
@@ -32,19 +31,26 @@ class Watched:
     doomed: tuple[Inode, ...]
 
 
-def decode(row: Row, registers: Registers, tid: int, files: Files) -> Watched | None:
-    """What the thread is about to do; None where no watched file is concerned.
+def decode(row: Row, registers: Registers, pid: int, tid: int, files: Files) -> Watched | None:
+    """What the thread is about to do; None where no watched file is concerned, or none any more:
+    the process has gone, or another thread of it closed the file just now."""
+    try:
+        if row.path is not None:
+            return _on_path(row, registers, pid, tid, files)
+        return _on_descriptor(row, registers, pid, tid, files)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
-    Raises OSError where the process ended while it was read.
-    """
-    if row.path is not None:
-        return _on_path(row, registers, tid, files)
+
+def _on_descriptor(
+    row: Row, registers: Registers, pid: int, tid: int, files: Files
+) -> Watched | None:
     assert row.fd is not None  # noqa: S101 - a row has a path or a descriptor
     fd = registers.arg_int(row.fd)
     found = files.of_descriptor(tid, fd)
     if found is None or found.label is None:
         return None
-    call = Call(process_of(tid), tid, row.name, found.label, found.path, fd)
+    call = Call(pid, tid, row.name, found.label, found.path, fd)
     if row.size is not None:
         call.size = registers.arg_long(row.size)
     call.offset = _offset(row, registers, tid, fd, found)
@@ -72,13 +78,9 @@ def _measure(row: Row, registers: Registers, tid: int, call: Call) -> None:
         parts = _vectors(tid, registers.arg(row.vector), count)
         call.length = min(sum(size for _, size in parts), _MAX_RW_COUNT)
     room = CAPTURE_LIMIT_BYTES
-    try:
-        for address, size in parts:
-            call.data += read_memory(tid, address, min(size, room))
-            room -= min(size, room)
-    except OSError as error:
-        if error.errno != errno.EIO:  # EIO: a bad address, for the kernel to refuse
-            raise
+    for address, size in parts:
+        call.data += read_memory(tid, address, min(size, room))
+        room -= min(size, room)
 
 
 def _vectors(tid: int, address: int, count: int) -> list[tuple[int, int]]:
@@ -89,7 +91,7 @@ def _vectors(tid: int, address: int, count: int) -> list[tuple[int, int]]:
     return list(_IOVEC.iter_unpack(raw[: len(raw) // _IOVEC.size * _IOVEC.size]))
 
 
-def _on_path(row: Row, registers: Registers, tid: int, files: Files) -> Watched | None:
+def _on_path(row: Row, registers: Registers, pid: int, tid: int, files: Files) -> Watched | None:
     path, dirfd = _path(registers, tid, row.path, row.dirfd)
     if path is None:
         return None
@@ -99,7 +101,7 @@ def _on_path(row: Row, registers: Registers, tid: int, files: Files) -> Watched 
         return None  # nothing there, nothing to lose
     label = old.label
     doomed = (old,) if row.removes else ()
-    call = Call(0, tid, row.name, "", old.path)
+    call = Call(pid, tid, row.name, "", old.path)
     target, new_dirfd = _path(registers, tid, row.new_path, row.new_dirfd)
     if target is not None:
         call.new_path = files.new_name(tid, new_dirfd, target)
@@ -108,7 +110,7 @@ def _on_path(row: Row, registers: Registers, tid: int, files: Files) -> Watched 
         doomed = (replaced,) if replaced and replaced.inode != old.inode else ()
     if label is None:
         return None
-    call.pid, call.label = process_of(tid), label
+    call.label = label
     if follow:
         call.size = registers.arg_long(row.size) if row.size is not None else 0
     return Watched(call, tuple(found.inode for found in doomed if found.last_name))
@@ -117,14 +119,9 @@ def _on_path(row: Row, registers: Registers, tid: int, files: Files) -> Watched 
 def _path(
     registers: Registers, tid: int, path: int | None, dirfd: int | None
 ) -> tuple[str | None, int]:
-    """A path argument and the directory it starts from; None where the row or the target has
-    none (a bad address: the kernel refuses the call)."""
-    if path is None:
-        return None, -1
-    try:
-        text = read_path(tid, registers.arg(path))
-    except OSError:
-        return None, -1
+    """A path argument and the directory it starts from; None where the row has none, or the
+    address is bad (the kernel will refuse the call)."""
+    text = None if path is None else read_path(tid, registers.arg(path))
     return text, -100 if dirfd is None else registers.arg_int(dirfd)
 
 

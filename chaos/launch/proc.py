@@ -6,6 +6,7 @@ OSError where it says so.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -45,25 +46,30 @@ def process_of(tid: int) -> int:
 
 
 def read_memory(tid: int, address: int, size: int) -> bytes:
-    """Up to `size` bytes; fewer where the mapping ends. Raises OSError (EIO: not mapped)."""
+    """Up to `size` bytes; fewer (or none) where the thread itself could not read on. Raises OSError
+    where the process has gone."""
     fd = os.open(f"/proc/{tid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    parts = []
     try:
-        parts = []
         while size > 0 and (part := os.pread(fd, size, address)):
             parts.append(part)
             address, size = address + len(part), size - len(part)
-        return b"".join(parts)
+    except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EIO:
+            raise
     finally:
         os.close(fd)
+    return b"".join(parts)
 
 
-def read_path(tid: int, address: int) -> str:
-    """The NUL-terminated path at `address`. Raises OSError."""
+def read_path(tid: int, address: int) -> str | None:
+    """The NUL-terminated path at `address`; None where there is none. Raises OSError as above."""
     room = _PATH_MAX - address % _PATH_MAX  # a page is mapped whole or not at all
     data = read_memory(tid, address, room)
     if b"\0" not in data:
         data += read_memory(tid, address + room, _PATH_MAX)
-    return os.fsdecode(data.split(b"\0", 1)[0])
+    path, end, _ = data.partition(b"\0")
+    return os.fsdecode(path) if end else None
 
 
 def write_memory(tid: int, address: int, data: bytes) -> None:

@@ -180,10 +180,7 @@ class Stops:
             self._alarm(row, registers, tid)
             ptrace.resume(tid)
             return
-        try:
-            watched = decode(row, registers, tid, self._files)
-        except OSError:
-            raise Gone from None
+        watched = decode(row, registers, self.tracees.process(tid), tid, self._files)
         if watched is None:
             ptrace.resume(tid)
         elif self._flight is not None:
@@ -255,4 +252,5 @@ class Stops:
             self._warn(tid, f"a shared writable mapping of {found.path}")
 
     def _warn(self, tid: int, what: str) -> None:
-        self.unseen[f"{what} (process {proc.process_of(tid)}: {' '.join(proc.argv(tid))})"] = None
+        pid = self.tracees.process(tid)
+        self.unseen[f"{what} (process {pid}: {' '.join(proc.argv(pid))})"] = None

@@ -40,18 +40,20 @@ def assert_exact(room: Room, argv: tuple[str | Path, ...], number: int, call: Ca
 
 
 @pytest.mark.parametrize(
-    ("threads", "processes"), [(1, 1), (4, 1), (1, 2)], ids=["plain", "threads", "parent and child"]
+    ("lines", "threads", "processes"),
+    [(3, 1, 1), (2, 4, 1), (2, 1, 2)],
+    ids=["plain", "threads", "parent and child"],
 )
 def test_every_point_of_every_write_is_exact(
-    room: Room, load: None, threads: int, processes: int
+    room: Room, load: None, lines: int, threads: int, processes: int
 ) -> None:
-    argv = (*WRITER, room.log, "3", str(threads), str(processes))
+    argv = (*WRITER, room.log, str(lines), str(threads), str(processes))
     reference, _ = room.run(*argv)
     kills = sum(
         assert_exact(room, argv, number, call)
         for number, call in enumerate(reference.entered, start=1)
     )
-    assert kills == 3 * threads * processes * 5
+    assert kills == lines * threads * processes * 5
 
 
 def test_a_shell_that_appends(room: Room) -> None:
