@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent.failures import SessionBusy
 
-WAIT_S = 3.0  # bound on waiting for an owner that is about to end
+WAIT_S = 2.0  # bound on waiting for an owner that is about to end
 _LOOK_AGAIN_S = 0.02
 
 
