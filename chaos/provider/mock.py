@@ -169,7 +169,6 @@ class MockProvider:
             client = Client(sock, self)
             self._clients.add(client)
             self._selector.register(sock, client.interest, client)
-            self._attend(client)
 
     def _attend(self, client: Client) -> None:
         before = client.interest

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -108,10 +109,7 @@ def stage() -> Iterator[Stage]:
 
 
 def read_all(sock: socket.socket) -> bytes:
-    data = b""
-    while chunk := sock.recv(65536):
-        data += chunk
-    return data
+    return b"".join(iter(lambda: sock.recv(65536), b""))
 
 
 def payload(reply: bytes) -> bytes:
@@ -137,6 +135,14 @@ def in_thread(stage: Stage, work: Callable[[], Any]) -> Any:
     stage.serve_until(lambda: result)
     thread.join(BOUND_S)
     return result[0]
+
+
+def serve_returns(stage: Stage) -> None:
+    """Serve in a thread of its own, so that a server that spins fails instead of hanging."""
+    thread = threading.Thread(target=stage.mock.serve, daemon=True)
+    thread.start()
+    thread.join(BOUND_S)
+    assert not thread.is_alive(), "serve() does not return"
 
 
 # -- a request, from its first byte to its last answer byte ---------------------------------------
@@ -214,10 +220,12 @@ def test_a_request_split_at_any_byte_is_the_same_request(stage: Stage) -> None:
 
 @pytest.mark.parametrize("sent", [1, 30, -1])
 @pytest.mark.parametrize("served_before", [True, False])
+@pytest.mark.parametrize("reset", [True, False])  # RST: it died with bytes for it unread
 def test_a_client_that_dies_while_it_asks_leaves_its_trace(
-    stage: Stage, sent: int, served_before: bool
+    stage: Stage, sent: int, served_before: bool, reset: bool
 ) -> None:
     sock = stage.connect()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", reset, 0))
     sock.sendall(stage.request()[:sent])
     if served_before:
         stage.mock.serve()
@@ -294,19 +302,31 @@ def test_its_descriptor_can_be_nested_in_another_epoll(stage: Stage) -> None:
         assert outer.poll(0) == []  # nothing is left to do, so nothing spins
 
 
+@pytest.mark.parametrize("half_closed", [True, False])
 def test_an_answer_larger_than_the_socket_buffers_goes_out_as_the_client_reads(
-    stage: Stage,
+    stage: Stage, half_closed: bool
 ) -> None:
     big = Turn("é" * 4_000_000)
     stage.mock.begin("tok", [big], {}, stage.journal)
     sock = stage.connect()
     sock.sendall(stage.request(connection="close"))
-    stage.mock.serve()  # returns although the client has not read
+    if half_closed:  # the client has said all; it is still owed its answer
+        sock.shutdown(socket.SHUT_WR)
+    serve_returns(stage)  # although the client has not read
     assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200)]
-    sock.shutdown(socket.SHUT_WR)  # the client has said all; it is still owed its answer
     reply = in_thread(stage, lambda: read_all(sock))
     assert payload(reply) == render_plain(big, 0, "m")
     assert stage.journal.lines[-1] == ("answered", 1, True)
+
+
+def test_a_request_behind_a_large_answer_waits_for_its_turn(stage: Stage) -> None:
+    stage.mock.begin("tok", [Turn("x" * 8_000_000)], {}, stage.journal)
+    sock = stage.connect()
+    sock.sendall(stage.request() + stage.request(connection="close"))
+    serve_returns(stage)
+    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200)]
+    assert in_thread(stage, lambda: read_all(sock)).count(b"HTTP/1.1 200") == 2
+    assert stage.journal.lines[-1] == ("answered", 2, True)
 
 
 def test_a_client_that_goes_away_in_the_middle_of_its_answer(stage: Stage) -> None:
@@ -375,12 +395,13 @@ def test_connections_of_an_earlier_launch_never_reach_the_next(stage: Stage, ser
     old = stage.connect()
     request = stage.request()
     if served:  # accepted and half read, or still in the backlog
-        old.sendall(request[:40])
+        old.sendall(request[:-1])
         stage.mock.serve()
+        old.sendall(request[-1:])
     else:
         old.sendall(request)
     before = stage.journal
-    stage.begin()
+    stage.begin()  # without an end: the earlier launch was broken off
     with pytest.raises(ConnectionResetError):
         read_all(old)
     stage.mock.serve()

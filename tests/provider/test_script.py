@@ -105,7 +105,7 @@ def test_a_turn_whose_when_applies_wins_over_position() -> None:
 
 def test_turns_of_the_same_prompt_follow_each_other() -> None:
     turns = [
-        Turn("other"),
+        *[Turn("other")] * 9,
         Turn("probe 1", when=When(prompt="probe")),
         Turn("probe 2", when=When(prompt="probe")),
     ]
