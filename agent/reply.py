@@ -12,7 +12,7 @@ Judgement calls:
   for an end.
 - content that is missing or null stays null beside calls, and is "" without them, because a real
   provider refuses a message that has neither.
-- usage that makes no sense (negative, fractional, more cached than prompted) counts as not given.
+- usage that makes no sense (missing, negative, fractional, too large) counts as not given.
 """
 
 from __future__ import annotations
@@ -221,9 +221,7 @@ def normalised_usage(value: object) -> Mapping[str, int] | None:
         "cacheWrite": 0,
     }
     usage = {name: count for name, count in counted.items() if _is_count(count)}
-    if len(usage) < len(counted) or usage["cacheRead"] > usage["input"]:
-        return None
-    return usage
+    return usage if len(usage) == len(counted) else None
 
 
 def error_text(body: bytes) -> str:

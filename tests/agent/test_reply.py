@@ -128,7 +128,7 @@ def test_a_malformed_reply_still_tells_what_it_used() -> None:
         {
             "prompt_tokens": 1,
             "completion_tokens": 1,
-            "prompt_tokens_details": {"cached_tokens": 2},
+            "prompt_tokens_details": {"cached_tokens": "2"},
         },
     ],
 )
