@@ -57,6 +57,10 @@ class Ledger:
                 raise Refusal("DUPLICATE_ID", f"{noun} id {id_} is in use; ids are used once")
             self.take(id_, noun)
 
+    def is_new(self, id_: str) -> bool:
+        """The id was taken by the transaction that is being applied."""
+        return id_ in self._taken
+
     def fulfil(self, result_id: str, noun: str) -> None:
         """Use a reserved result id for its result."""
         self.journal.replace(self.ids, result_id, noun)
@@ -64,7 +68,7 @@ class Ledger:
     def commit(self) -> None:
         """Keep the line."""
         self.journal.commit()
-        self.state.greatest_id = max(self.state.greatest_id, *self._taken)
+        self.state.greatest_id = max((self.state.greatest_id, *self._taken))
         self._taken.clear()
 
     def rollback(self) -> None:

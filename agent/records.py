@@ -20,9 +20,11 @@ def run_started(ledger: Ledger, fact: Fact) -> None:
     _require_idle(ledger)
     input_id = body["inputEntryId"]
     ledger.known("inputEntryId", input_id, MESSAGE)
-    if input_id != state.boundary or state.transcript[-1]["role"] != "user":
+    last = state.transcript[-1]
+    if input_id != state.boundary or last["role"] != "user" or not ledger.is_new(input_id):
         raise Refusal(
-            "INVALID_REFERENCE", f"inputEntryId {input_id} is not a user message just written"
+            "INVALID_REFERENCE",
+            f"inputEntryId {input_id} is not the user message before it in the same transaction",
         )
     ledger.reserve(operation=body["operationId"])
     ledger.journal.assign(state, "operation", Run(body["operationId"], input_id))

@@ -167,9 +167,11 @@ def _apply(ledger: Ledger, item: Any, expected_seq: int) -> Fact:
         raise Refusal("INVALID_FACT", complaint)
     fact = Fact(kind, variant, expected_seq, id_, item["timestamp"], body)
     if not reserved:
-        ledger.take(id_, NOUNS.get(variant, variant))
+        ledger.take(id_, "this fact")  # which no reference in it may name
     RULES[variant](ledger, fact)
-    if reserved and ids[id_] == AWAITED:
+    if not reserved:
+        ids[id_] = NOUNS.get(variant, variant)
+    elif ids[id_] == AWAITED:
         raise Refusal("DUPLICATE_ID", f"id {id_} is reserved for a result")
     return fact
 
