@@ -129,7 +129,13 @@ class MockProvider:
         self.foreign.clear()
         self.foreign_count = 0
         self._launch = _Launch(token, turns, faults, observer, api_key)
-        return f"http://{_HOST}:{self.port}/{token}/v1"
+        return self.base_url
+
+    @property
+    def base_url(self) -> str:
+        """Where the running launch finds its model."""
+        assert self._launch is not None  # noqa: S101 - there is one from `begin` to `end`
+        return f"http://{_HOST}:{self.port}/{self._launch.token}/v1"
 
     def end(self) -> None:
         """The launch is over: journal what still arrived, then close its connections."""

@@ -372,6 +372,10 @@ def test_a_port_is_free_again_once_closed() -> None:
 # -- launches -------------------------------------------------------------------------------------
 
 
+def test_the_base_url_is_that_of_the_running_launch(stage: Stage) -> None:
+    assert stage.url == stage.mock.base_url == f"http://127.0.0.1:{stage.mock.port}/tok/v1"
+
+
 def test_ordinals_start_again_with_each_launch(stage: Stage) -> None:
     stage.ask()
     stage.mock.end()
