@@ -44,7 +44,7 @@ def compaction_started(state: State, _fact_id: str, body: Body) -> Ids:
         "L10",
         INVALID_REFERENCE,
         f"compacted and retained ids to be the {len(every)} message entries in order",
-        f"{len(named)} ids, {_first_difference(named, every)}",
+        f"{len(named)}, {_first_difference(named, every)}",
     )
     sources: list[Body] = [
         {"sourceEntryId": entry_id, "message": message}
@@ -90,7 +90,7 @@ def compaction_entry(state: State, fact_id: str, body: Body) -> Ids:
         "L10",
         INVALID_REFERENCE,
         f"retainedTail to repeat the {len(sources.tail)} retained messages",
-        f"{len(tail)} messages, {_first_difference(tail, sources.tail)}",
+        f"{len(tail)}, {_first_difference(tail, sources.tail)}",
     )
     _require_legal(source["message"] for source in tail)
     attempt.status, attempt.stop, attempt.reply_id = "settled", "compaction", fact_id
@@ -116,4 +116,4 @@ def _require_legal(messages: Iterable[Body]) -> None:
 
 def _first_difference(found: Iterable[object], expected: Iterable[object]) -> str:
     pairs = enumerate(zip(found, expected, strict=False))
-    return next((f"different at {at}" for at, (a, b) in pairs if a != b), "one ends early")
+    return next((f"the first difference at {at}" for at, (a, b) in pairs if a != b), "ends early")

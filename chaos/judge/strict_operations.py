@@ -112,7 +112,11 @@ _ENDING_OF = {"normal": "stop", "truncated": "length", None: "compaction"}
 def _require_completed(operation: Operation, body: Body) -> None:
     attempt, ending = operation.attempt, _ENDING_OF[body.get("completion")]
     if attempt is None or attempt.stop != ending:
-        found = "no step" if attempt is None else attempt.stop or f"a {attempt.status} step"
+        found = (
+            "no step"
+            if attempt is None
+            else attempt.stop or f"attempt {attempt.number} is {attempt.status}"
+        )
         refuse("L7", INVALID_TRANSITION, f"a step settled by {ending} before its end", found)
     require(
         ending != "stop" or not attempt.blank,

@@ -127,7 +127,8 @@ def _the_open_attempt(state: State, body: Body, what: str) -> tuple[Operation, A
     operation = state.operation
     attempt = None if operation is None else operation.attempt
     if operation is None or attempt is None or attempt.id != body["attemptId"]:
-        refuse("L5", INVALID_TRANSITION, f"the latest attempt in {what}", body["attemptId"])
+        latest = "none is open" if attempt is None else f"the latest is {attempt.id}"
+        refuse("L5", INVALID_TRANSITION, f"{body['attemptId']} to be the latest attempt", latest)
     require(
         attempt.status == "open",
         "L5",

@@ -13,11 +13,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tests.loggen.histories import history
 from tests.loggen.mutations import mutate
 from tests.loggen.render import Line, render
 from tests.loggen.slots import copy_of
+
+VARIANTS = 40  # of each history, itself included
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,21 @@ class Sample:
     made: str
 
 
-def samples(count: int, seed: int, mutations_per_history: int = 40) -> Iterator[Sample]:
+def samples(count: int, seed: int) -> Iterator[Sample]:
     """`count` logs: each legal history as it is, then mutated again and again."""
-    lines: list[Line] = []
     for number in range(count):
-        turn, variant = divmod(number, mutations_per_history)
-        if variant == 0:
-            lines = history(random.Random(f"{seed}/{turn}"))
-            yield Sample(render(lines), f"seed {seed}, history {turn}, unchanged")
-        else:
-            rng = random.Random(f"{seed}/{turn}/{variant}")
-            data, what = mutate(rng, copy_of(lines))
-            yield Sample(data, f"seed {seed}, history {turn}, variant {variant}: {what}")
+        yield sample_at(seed, *divmod(number, VARIANTS))
+
+
+def sample_at(seed: int, number: int, variant: int) -> Sample:
+    """The log that a failure message names. Variant 0 is the history itself."""
+    lines = copy_of(_history(seed, number))
+    if variant == 0:
+        return Sample(render(lines), f"seed {seed}, history {number}, unchanged")
+    data, what = mutate(random.Random(f"{seed}/{number}/{variant}"), lines)
+    return Sample(data, f"seed {seed}, history {number}, variant {variant}: {what}")
+
+
+@lru_cache(maxsize=1)
+def _history(seed: int, number: int) -> list[Line]:
+    return history(random.Random(f"{seed}/{number}"))

@@ -9,7 +9,7 @@ from typing import Any
 
 Line = Any  # the header, a fact, or a list of facts
 
-_RAW = re.compile(r'"@raw:([^"]*):raw@"')
+_RAW = re.compile(r'"@raw:(.*?):raw@"')
 
 
 def raw(token: str) -> str:
@@ -20,7 +20,7 @@ def raw(token: str) -> str:
 def render_line(line: Line) -> bytes:
     text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
     if "@raw:" in text:
-        text = _RAW.sub(lambda match: match[1].replace("\\\\", "\\"), text)
+        text = _RAW.sub(lambda match: str(json.loads(f'"{match[1]}"')), text)
     return text.encode("utf-8", "surrogatepass")
 
 
