@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 from agent.facts import Message
 
+_ARTICLE = {"user": "a user", "assistant": "an assistant"}
+
 
 def complaint(messages: Iterable[Message]) -> str:
     """ "" for a legal transcript, else what is wrong with it."""
@@ -20,7 +22,7 @@ def complaint(messages: Iterable[Message]) -> str:
                 return f"the result of {message['tool_call_id']!a} answers no open call"
             unanswered.remove(message["tool_call_id"])
         elif unanswered:
-            return f"a {message['role']} message while {min(unanswered)!a} is unanswered"
+            return f"{_ARTICLE[message['role']]} message while {min(unanswered)!a} is unanswered"
         else:
             unanswered = call_ids(message)
             if len(unanswered) != len(message.get("tool_calls", ())):
