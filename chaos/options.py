@@ -25,6 +25,10 @@ class SweepOptions:
     seed: int = 0
     fail_fast: bool = False  # stop after the first schedule that is not PASS
     select: Callable[[str], bool] | None = None  # over "SCENARIO SCHEDULE-ID"; None: all
+    depth: int | None = 1  # the greatest number of kills in a schedule; None: to the closure
+    budget_s: float | None = None  # a scenario begins no further level after this time
+    max_states: int | None = None  # crash images a scenario may have
+    kill_all: bool = False  # make every kill, also where a harvest shows a known image
     keep: bool = False  # keep the evidence of passing schedules too
 
 

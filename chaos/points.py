@@ -95,7 +95,8 @@ class Schedule:
             role, colon, point = (p.strip() for p in part.partition(":"))
             if not colon or not role:
                 raise UsageError(f"not a launch: {part!r}; write for example 'resume: none'")
-            launches.append(PlannedLaunch(role, None if point == "none" else KillPoint.parse(point)))
+            kill = None if point == "none" else KillPoint.parse(point)
+            launches.append(PlannedLaunch(role, kill))
         return cls(tuple(launches))
 
     def kill_at(self, launch: int) -> KillPoint | None:
@@ -104,3 +105,13 @@ class Schedule:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.launches)) or "run: none"
+
+
+def torn_ends(data: bytes) -> set[int]:
+    """Telling cuts of one write: its first byte, its middle, all but its last byte (the LF), and
+    the inside of its first multibyte character."""
+    ends = {1, len(data) // 2, len(data) - 1}
+    multibyte = next((i for i, byte in enumerate(data) if byte >= 0xC0), None)
+    if multibyte is not None:
+        ends.add(multibyte + 1)
+    return {k for k in ends if 0 < k < len(data)}

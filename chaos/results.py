@@ -48,6 +48,17 @@ class ScheduleResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Closure:
+    """How far the walk over crash images came (design section 3)."""
+
+    complete: bool  # no image is left whose every kill was not tried
+    states: int  # distinct crash images, each reached by a real kill
+    depth: int  # the greatest number of kills in a schedule
+    harvested: int  # kills not made, since a launch was seen to pass through a known image there
+    left: int  # kills known and not tried
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioResult:
     """All schedules of one scenario."""
 
@@ -55,7 +66,7 @@ class ScenarioResult:
     path: str
     points: tuple[str, ...]  # kill points of the run without a kill
     schedules: tuple[ScheduleResult, ...]
-    images: int  # distinct crash images judged to the end
+    closure: Closure
     seconds: float
     error: str = ""  # why there are no schedules, where the baseline itself failed
 

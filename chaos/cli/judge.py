@@ -15,7 +15,7 @@ from chaos.report.folder import evidence_folders
 from chaos.report.visible import visible
 from chaos.results import Verdict, Violation
 from chaos.supervise.files import load_evidence
-from chaos.supervise.lane import conclude
+from chaos.supervise.conclude import conclude
 
 
 def command(args: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ def json_report(sweep: SweepResult, artifacts: Mapping[str, str]) -> str:
         "scenarios": [_scenario(scenario, artifacts) for scenario in sweep.scenarios],
         "summary": {
             **asdict(count(all_results(sweep))),
-            "harvested": 0,  # every crash image so far comes from a real kill
+            "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
             "seconds": round(sweep.seconds, 3),
         },
     }
@@ -40,7 +40,7 @@ def _scenario(scenario: ScenarioResult, artifacts: Mapping[str, str]) -> dict[st
         "name": scenario.name,
         "points": list(scenario.points),
         "schedules": [_schedule(result, artifacts) for result in results_of(scenario)],
-        "closure": {"complete": False, "states": scenario.images, "depth": 1},
+        "closure": asdict(scenario.closure),
     }
 
 

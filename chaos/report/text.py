@@ -25,9 +25,10 @@ def scenario_line(scenario: ScenarioResult) -> str:
     """One scenario: its kill points, the kills carried out and proven exact, the distinct crash
     images judged to the end, and its verdicts."""
     counts = count(results_of(scenario))
+    states = scenario.closure.states
     return (
         f"{visible(scenario.name):<{_NAME_WIDTH}} {len(scenario.points):>6} {counts.kills:>6} "
-        f"{counts.exact:>6} {scenario.images:>7} {scenario.seconds:>10.1f}  {_verdicts(counts)}\n"
+        f"{counts.exact:>6} {states:>7} {scenario.seconds:>10.1f}  {_verdicts(counts)}\n"
     )
 
 

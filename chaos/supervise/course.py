@@ -11,20 +11,20 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from chaos.canonical import image_key
 from chaos.evidence import Evidence, Facts, Launch, Tree
+from chaos.explore.work import Beyond
 from chaos.judge.log import read_log
 from chaos.launch.model import Command, Launcher, Outcome
 from chaos.launch.tracer import trace
-from chaos.points import Schedule
+from chaos.points import PlannedLaunch, Schedule
 from chaos.provider.mock import Fault, MockProvider
 from chaos.provider.script import ToolCall, Turn, When
 from chaos.scenario import Scenario
+from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.recorder import Recorder
 from chaos.supervise.room import Room
 
@@ -41,7 +41,9 @@ PROBE_TURNS = (
 )
 # After any of these the session can be used on; after the others (blocked, corrupt, busy) not.
 _USABLE = ("completed", "failed", "aborted")
-MAX_LAUNCHES = 16
+MAX_LAUNCHES = 64
+# Launches in which kills are tried; idle and probe come after the crash.
+KILLED_ROLES = ("run", "resume")
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class Stage:
     mock: MockProvider
     launcher: Launcher | None
     token: str
+    api_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,61 +76,99 @@ class Course:
         scenario: Scenario,
         schedule: Schedule,
         *,
+        start: Checkpoint | None = None,  # go on from here instead of from nothing
         faults: bool = True,  # False: the reference run without the scenario's provider faults
+        harvest: bool = False,  # copy the crash images that the launches after the kills pass
         hold: Callable[[Held], None] | None = None,  # hold at the kill point, call this, then kill
     ) -> None:
         self.stage = stage
         self.scenario = scenario
         self.target = scenario.target
         self.schedule = schedule
-        self.recorder = Recorder(stage.room)
-        self.launches: list[Launch] = []
-        self.api_key = f"sk-killpoint-{secrets.token_hex(12)}"
+        self.start = start
         self.faults = faults
         self.hold = hold
+        self.launches: list[Launch] = list(start.launches) if start else []
+        self.recorder = Recorder(stage.room, self._key_of if harvest else None, start)
+        self._base_url = ""
+        self.image = ""  # key of the last crash image
+        self._step = start.step if start else 0
 
     def run(self, merge: Callable[[str], str | None] = lambda _: None) -> Evidence:
-        """Carry the schedule out. `merge` is told the key of each crash image and may name the
-        schedule that has judged this image to its end already: then this one stops there."""
-        self.stage.room.reset(self.scenario.files)
-        merged = None
+        """Carry the schedule out. `merge` is told the key of the crash image after the last kill
+        and may name the schedule that has judged this image to its end already: then this one
+        stops there."""
+        room = self.stage.room
+        if self.start:
+            self.start.restore(room)
+        else:
+            room.reset(self.scenario.files)
         usable = True
-        for number, step in enumerate(self.scenario.steps):
+        for number in range(self._step, len(self.scenario.steps)):
+            self._step = number
+            prompt = self.scenario.steps[number].prompt
             while usable:
-                role = "resume" if self._accepted() > number else "run"
-                launch = self._launch(role, number, step.prompt)
+                role = "resume" if self._accepted(room.log()) > number else "run"
+                launch = self._launch(role, number, prompt)
                 if not launch.killed:
                     usable = self._usable(launch)
                     break
-                merged = merge(self._image())
-                if merged is not None:
-                    return self._evidence(merged)
+                self.image = self._key_of(room.log())
+                if self._kills_are_over():
+                    merged = merge(self.image)
+                    if merged is not None:
+                        return self._evidence(merged)
         end = len(self.scenario.steps)
-        if self._accepted() and not self.launches[-1].timed_out:
+        if self._accepted(room.log()) and not self.launches[-1].timed_out:
             self._launch("idle", end, None)
             if usable:
                 self._launch("probe", end, PROBE_PROMPT)
-        return self._evidence(merged)
+        return self._evidence(None)
+
+    def beyond(self) -> Iterator[Beyond]:
+        """The crash images that launches without a kill passed through, in order."""
+        made = self.schedule.launches
+        for passed in self.recorder.harvested:
+            roles = [launch.role for launch in self.launches[len(made) : passed.launch + 1]]
+            alive = (PlannedLaunch(role, None) for role in roles[:-1])
+            last = PlannedLaunch(roles[-1], passed.point)
+            yield Beyond(Schedule((*made, *alive, last)), passed.image)
+
+    def checkpoint(self) -> Checkpoint:
+        """The crash image that the last launch left, with its past."""
+        return Checkpoint(
+            nodes_of(self.stage.room),
+            tuple(self.launches),
+            tuple(self.recorder.events),
+            self.recorder.blobs,
+            self._step,
+        )
+
+    def _kills_are_over(self) -> bool:
+        return all(launch.kill is None for launch in self.schedule.launches[len(self.launches) :])
 
     def _usable(self, launch: Launch) -> bool:
         codes = self.target.exit_codes
         return not launch.timed_out and launch.exit_code in {codes[name] for name in _USABLE}
 
-    def _accepted(self) -> int:
+    def _accepted(self, log: bytes) -> int:
         """How many prompts are durable: the next launch of an accepted one is `resume`."""
-        facts = read_log(self.stage.room.log()).facts
-        return sum(fact.type == "runStarted" for fact in facts)
+        return sum(fact.type == "runStarted" for fact in read_log(log).facts)
 
-    def _image(self) -> str:
-        """Key of the crash image that the last launch left."""
+    def _key_of(self, log: bytes) -> str:
+        """Key of the crash image that a kill would leave here, with `log` as the session log."""
         room, blobs = self.stage.room, self.recorder.blobs
         return image_key(
-            room.log(),
+            log,
             room.tree(blobs),
             self.recorder.effects(),
-            self._accepted(),
-            [Path(name).parent.as_posix() for name in room.state_files()],
-            {str(room.root): "ROOM", self.stage.token: "TOKEN"},
+            self._accepted(log),
+            room.state_files(),
+            {
+                str(room.root): "ROOM",
+                self.stage.token: "TOKEN",
+                f"127.0.0.1:{self.stage.mock.port}": "PROVIDER",
+            },
         )
 
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
@@ -136,12 +177,13 @@ class Course:
         before, files = blobs.put(room.log()), room.tree(blobs)
         turns = (*self.scenario.turns, *PROBE_TURNS)
         faults = self._faults(index) if self.faults else {}
-        self.recorder.begin(index, kill)
+        harvest = role in KILLED_ROLES and self._kills_are_over()
+        self.recorder.begin(index, kill, harvest=harvest)
         room.clear_streams()
-        base_url = self.stage.mock.begin(
-            self.stage.token, turns, faults, self.recorder, api_key=self.api_key
+        self._base_url = self.stage.mock.begin(
+            self.stage.token, turns, faults, self.recorder, api_key=self.stage.api_key
         )
-        command = self._command(role, base_url, prompt)
+        command = self._command(role, prompt)
         outcome = trace(
             command,
             self.recorder,
@@ -162,7 +204,7 @@ class Course:
     def _hold(self, pid: int) -> None:
         """The engine has stopped the target at its kill point."""
         kill = self.schedule.kill_at(len(self.launches))
-        resume = self._command("resume", self.stage.mock.base_url, None).argv
+        resume = self._command("resume", None).argv
         assert self.hold is not None  # noqa: S101 - `_launch` passes this method only then
         self.hold(Held(pid, str(kill), str(self.stage.room.workspace), resume))
 
@@ -202,15 +244,15 @@ class Course:
             stacks=outcome.stacks,
         )
 
-    def _command(self, role: str, base_url: str, prompt: str | None) -> Command:
+    def _command(self, role: str, prompt: str | None) -> Command:
         room = self.stage.room
         values = {
             "workspace": str(room.workspace),
             "home": str(room.home),
             "session": SESSION,
             "prompt": prompt or "",
-            "base_url": base_url,
-            "api_key": self.api_key,
+            "base_url": self._base_url,
+            "api_key": self.stage.api_key,
         }
         verb = "run" if role in ("run", "probe") else "resume"
         return Command(
@@ -245,7 +287,7 @@ class Course:
                 expect_outcome=self.scenario.expect_outcome,
                 expect_effects=self.scenario.expect_effects,
                 temporary=self.target.temporary,
-                secret=self.api_key,
+                secret=self.stage.api_key,
             ),
             launches=tuple(self.launches),
             events=tuple(self.recorder.events),

@@ -8,6 +8,7 @@ rename). Does not judge, and does not decide what is worth keeping.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -17,6 +18,7 @@ from chaos.errors import UsageError
 from chaos.evidence import Blobs, Event, Evidence, Facts, Launch, Survivor, sha
 
 VERSION = 1
+_SHA = re.compile(r'"([0-9a-f]{64})"')  # how a blob is named in the JSON
 _EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
 
 
@@ -24,8 +26,9 @@ def save_evidence(evidence: Evidence, directory: Path) -> Path:
     """Write `evidence` below `directory` (made if needed) and return the directory."""
     blobs = directory / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
-    for name, data in evidence.blobs.data.items():
-        (blobs / name).write_bytes(data)
+    for source in (evidence, *evidence.references):
+        for name, data in source.blobs.data.items():
+            (blobs / name).write_bytes(data)
     partial = directory / "evidence.json.partial"
     partial.write_text(json.dumps({"version": VERSION, **_dump(evidence)}, indent=1) + "\n")
     partial.rename(directory / "evidence.json")
@@ -34,20 +37,26 @@ def save_evidence(evidence: Evidence, directory: Path) -> Path:
 
 def load_evidence(directory: Path) -> Evidence:
     """Read a folder that `save_evidence` wrote. Raises UsageError naming what is wrong with it."""
-    path = directory / "evidence.json"
+    path, blobs_at = directory / "evidence.json", directory / "blobs"
     try:
         value = json.loads(path.read_text())
         if not isinstance(value, dict) or value.get("version") != VERSION:
             raise UsageError(f"{path}: expected saved evidence of version {VERSION}")
-        blobs = Blobs({p.name: p.read_bytes() for p in sorted((directory / "blobs").iterdir())})
+        blobs = Blobs({p.name: p.read_bytes() for p in sorted(blobs_at.iterdir())})
         for name, data in blobs.data.items():
             if sha(data) != name:
-                raise UsageError(f"{directory / 'blobs' / name}: content does not match its name")
-        return _load(value, blobs)
+                raise UsageError(f"{blobs_at / name}: content does not match its name")
+        loaded = _load(value, blobs)
+        missing = sorted(set(_SHA.findall(path.read_text())) - blobs.data.keys())
+        if missing:
+            raise UsageError(f"{path}: names blobs that are not in {blobs_at}: {missing}")
     except FileNotFoundError as error:
-        raise UsageError(f"{error.filename}: no saved evidence here (evidence.json, blobs/)") from None
+        raise UsageError(
+            f"{error.filename}: no saved evidence here; expected evidence.json beside blobs/"
+        ) from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{path}: damaged evidence: {error}") from None
+    return loaded
 
 
 def _dump(evidence: Evidence) -> dict[str, Any]:

@@ -10,43 +10,29 @@ Promises: it dies with the supervisor; SIGINT is the supervisor's business. Does
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import secrets
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from chaos.errors import ChaosError
-from chaos.evidence import Evidence, Kill
-from chaos.judge import inexact, judge
+from chaos.errors import ChaosError, HarnessError
+from chaos.evidence import Evidence
+from chaos.explore.work import Branch, Explored, Work
+from chaos.launch.child import die_with_parent
 from chaos.launch.warm import WarmLauncher
 from chaos.points import Schedule
 from chaos.provider.mock import MockProvider
-from chaos.results import ScheduleResult, Verdict
-from chaos.scenario import Scenario
+from chaos.results import Verdict
+from chaos.supervise.checkpoint import Checkpoint
+from chaos.supervise.conclude import conclude, harness_error
 from chaos.supervise.course import Course, Stage
 from chaos.supervise.room import Room
 from chaos.supervise.workshop import hold
 from chaos.target import Target
-
-_PR_SET_PDEATHSIG = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A block of neighbouring schedules of one scenario. Equal crash images inside a block are
-    judged to the end once; blocks do not depend on the number of jobs, so neither do results."""
-
-    scenario: Scenario
-    schedules: tuple[tuple[str, Schedule], ...]  # (schedule id, schedule)
-    launch: str  # exec | warm
-    references: tuple[Evidence, ...] = ()
-    keep: bool = False
-    fail_fast: bool = False
 
 
 class Lane:
@@ -55,6 +41,7 @@ class Lane:
     def __init__(self, root: Path) -> None:
         self.root = root / f"lane-{os.getpid()}"
         self._token = secrets.token_hex(8)
+        self._api_key = f"sk-killpoint-{secrets.token_hex(12)}"
         self._mock: MockProvider | None = None
         self._warm: dict[str, WarmLauncher] = {}
 
@@ -64,7 +51,7 @@ class Lane:
             self._mock = MockProvider()
         room = Room(self.root, target.log, target.state)
         launcher = self._warm_launcher(target) if launch == "warm" else None
-        return Stage(room, self._mock, launcher, self._token)
+        return Stage(room, self._mock, launcher, self._token, self._api_key)
 
     def close(self) -> None:
         """End the mock and the warm parents."""
@@ -84,48 +71,26 @@ class Lane:
 _lane: Lane | None = None
 
 
-def start(root: str) -> None:
+def start(root: str, supervisor: int) -> None:
     """Initialiser of a worker process."""
     global _lane  # noqa: PLW0603 - a process is a lane; this is its one state
-    parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
+    die_with_parent()
+    if os.getppid() != supervisor:
         os._exit(1)  # the supervisor died before the line above
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hold(Path(root))
     _lane = Lane(Path(root))
 
 
-def perform(work: Work) -> list[ScheduleResult]:
-    """Carry out and judge a block, in the worker process."""
+def explore(work: Work) -> list[Explored]:
+    """Carry out and judge a unit, in a worker process."""
     assert _lane is not None  # noqa: S101 - `start` is the pool's initialiser
-    return perform_in(_lane, work)
-
-
-def perform_in(lane: Lane, work: Work) -> list[ScheduleResult]:
-    """Carry out and judge a block in this process."""
-    results: list[ScheduleResult] = []
-    judged: dict[str, str] = {}  # crash image -> schedule that judged it to the end
-
-    for ident, schedule in work.schedules:
-        image: list[str] = []
-
-        def merge(key: str, image: list[str] = image) -> str | None:
-            image.append(key)
-            return judged.get(key)
-
-        result = _guarded(lane, work, ident, schedule, merge)
-        results.append(result)
-        if result.merged_into is None:
-            judged.update((key, ident) for key in image[-1:])
-        if work.fail_fast and result.verdict is not Verdict.PASS:
-            break
-    return results
+    return explore_in(_lane, work)
 
 
 def baseline(work: Work) -> tuple[Evidence, ...]:
-    """The references of a scenario, in the worker process."""
-    assert _lane is not None  # noqa: S101 - as in `perform`
+    """The references of a scenario, in a worker process."""
+    assert _lane is not None  # noqa: S101 - as in `explore`
     return references(_lane, work)
 
 
@@ -133,63 +98,56 @@ def references(lane: Lane, work: Work) -> tuple[Evidence, ...]:
     """The runs without a kill: as the scenario says, and (if it has any) without its faults."""
     stage = lane.stage(work.scenario.target, work.launch)
     wanted = (True, False) if work.scenario.events else (True,)
-    return tuple(
-        Course(stage, work.scenario, Schedule(), faults=faults).run() for faults in wanted
-    )
+    return tuple(Course(stage, work.scenario, Schedule(), faults=faults).run() for faults in wanted)
 
 
-def _guarded(
-    lane: Lane,
-    work: Work,
-    ident: str,
-    schedule: Schedule,
-    merge: Callable[[str], str | None],
-) -> ScheduleResult:
+def explore_in(lane: Lane, work: Work) -> list[Explored]:
+    """Carry out and judge a unit in this process."""
+    explored: list[Explored] = []
+    judged: dict[str, str] = {}  # crash image -> schedule that judged it to the end
+    start = _reach(lane, work)
+    for branch in work.branches:
+        done = _carry_out(lane, work, branch, start, judged)
+        explored.append(done)
+        if done.image and done.result.merged_into is None:
+            judged[done.image] = branch.id
+        if work.fail_fast and done.result.verdict is not Verdict.PASS:
+            break
+    return explored
+
+
+def _reach(lane: Lane, work: Work) -> Checkpoint | None:
+    """Make the crash image that the unit starts from, by its kills."""
+    if not work.prefix.launches:
+        return None
+    course = Course(lane.stage(work.scenario.target, work.launch), work.scenario, work.prefix)
+    if course.run(lambda _: "stop here").merged_into is None:
+        raise HarnessError(
+            f"{work.scenario.name}: the kills of {str(work.prefix)!r} were made before and were "
+            "not reached again: the target does not do the same thing twice"
+        )
+    return course.checkpoint()
+
+
+def _carry_out(
+    lane: Lane, work: Work, branch: Branch, start: Checkpoint | None, judged: dict[str, str]
+) -> Explored:
     started = time.monotonic()
     try:
-        course = Course(lane.stage(work.scenario.target, work.launch), work.scenario, schedule)
-        evidence = replace(course.run(merge), references=work.references)
-        return conclude(ident, evidence, time.monotonic() - started, keep=work.keep)
+        course = Course(
+            lane.stage(work.scenario.target, work.launch),
+            work.scenario,
+            branch.schedule,
+            start=start,
+            harvest=work.harvest,
+        )
+        evidence = replace(course.run(judged.get), references=work.references)
+        result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
     except ChaosError as error:
-        why = str(error)
+        return Explored(branch, harness_error(branch, str(error), started), "")
     except Exception:  # the harness must never take its own fault for the target's
-        why = traceback.format_exc()
-    return ScheduleResult(
-        id=ident,
-        schedule=str(schedule),
-        verdict=Verdict.HARNESS_ERROR,
-        violations=(),
-        why=why,
-        kills=0,
-        exact=0,
-        seconds=time.monotonic() - started,
-    )
-
-
-def conclude(
-    ident: str, evidence: Evidence, seconds: float, *, keep: bool = False
-) -> ScheduleResult:
-    """Judge evidence. A broken rule is a violation even where the kill was not exact, since rules
-    hold in every run; without one, an inexact kill proves nothing and is INCONCLUSIVE."""
-    violations = tuple(judge(evidence))
-    doubts = inexact(evidence)
-    if violations:
-        verdict = Verdict.VIOLATION
-    else:
-        verdict = Verdict.INCONCLUSIVE if doubts else Verdict.PASS
-    kills = sum(isinstance(event, Kill) for event in evidence.events)
-    return ScheduleResult(
-        id=ident,
-        schedule=evidence.schedule,
-        verdict=verdict,
-        violations=violations,
-        why="; ".join(doubts),
-        kills=kills,
-        exact=0 if doubts else kills,
-        seconds=seconds,
-        merged_into=evidence.merged_into,
-        evidence=evidence if keep or verdict is not Verdict.PASS else None,
-    )
+        return Explored(branch, harness_error(branch, traceback.format_exc(), started), "")
+    return Explored(branch, result, course.image, tuple(course.beyond()))
 
 
 @contextlib.contextmanager

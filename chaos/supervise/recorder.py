@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.evidence import (
@@ -31,21 +31,39 @@ from chaos.evidence import (
 )
 from chaos.judge.log import point_name, split_torn
 from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
-from chaos.points import KillPoint, Phase
+from chaos.points import KillPoint, Phase, torn_ends
+from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.room import Room
 
 # A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
 _CHANGES_NO_FILE = frozenset({"fsync", "fdatasync"})
 
 
+@dataclass(frozen=True, slots=True)
+class Harvested:
+    """A crash image that a launch passed through alive: where a kill would have left it."""
+
+    launch: int
+    point: KillPoint
+    image: str  # its key
+
+
 class Recorder:
     """Events of a lineage in one order, and the kill decisions of its schedule."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(
+        self,
+        room: Room,
+        key_of: Callable[[bytes], str] | None = None,
+        start: Checkpoint | None = None,
+    ) -> None:
         self.room = room
-        self.blobs = Blobs()
-        self.events: list[Event] = []
+        self.blobs = Blobs(dict(start.blobs.data)) if start else Blobs()
+        self.events: list[Event] = list(start.events) if start else []
         self.launch = -1
+        self.harvested: list[Harvested] = []
+        self._key_of = key_of
+        self._harvest = False
         self._kill: KillPoint | None = None
         self._started = time.monotonic()
         self._position = 0
@@ -53,9 +71,10 @@ class Recorder:
         self._pending: dict[int, _Entry] = {}  # by thread: watched calls between entry and exit
         self._requests: dict[int, Request] = {}
 
-    def begin(self, launch: int, kill: KillPoint | None) -> None:
-        """The next launch starts; `kill` is its planned kill."""
+    def begin(self, launch: int, kill: KillPoint | None, *, harvest: bool = False) -> None:
+        """The next launch starts; `kill` is its planned kill. `harvest` copies what it passes."""
         self.launch, self._kill = launch, kill
+        self._harvest = harvest and kill is None and self._key_of is not None
         self._position = 0
         self._named.clear()
         self._requests.clear()
@@ -78,6 +97,11 @@ class Recorder:
         if tool is not None:
             self._named[name, tool] += 1
         entry.name_point(name, tool, self._named[name, tool], self._position)
+        if self._harvest:
+            self._pass(entry, Phase.BEFORE, entry.log_bytes)
+            for k in sorted(torn_ends(call.data)):
+                torn = entry.log_bytes[: call.offset] + call.data[:k]
+                self._pass(entry, Phase.TORN, torn, k)
         if self._kill is None or not self._reached(self._kill, name, tool):
             return GO
         entry.kill, self._kill = self._kill, None
@@ -91,7 +115,10 @@ class Recorder:
 
     def left(self, call: Call) -> None:
         """A watched call is done."""
-        self._record(call, self._pending.pop(call.tid))
+        entry = self._pending.pop(call.tid)
+        self._record(call, entry)
+        if self._harvest and entry.position:
+            self._pass(entry, Phase.AFTER, self.room.log())
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process of the tree began a program."""
@@ -141,7 +168,7 @@ class Recorder:
         self._requests[ordinal] = request
         self.events.append(request)
 
-    def request_decided(
+    def request_decided(  # noqa: PLR0913 - the observer protocol of the mock
         self,
         ordinal: int,
         *,
@@ -212,6 +239,12 @@ class Recorder:
             return kill.ordinal == self._position
         same_tool = kill.tool is None or kill.tool == tool
         return kill.name == name and same_tool and self._named[name, kill.tool] == kill.ordinal
+
+    def _pass(self, entry: _Entry, phase: Phase, log: bytes, torn: int | None = None) -> None:
+        """The launch passes a kill point with this log."""
+        assert self._key_of is not None  # noqa: S101 - `begin` harvests only then
+        point = KillPoint.parse(f"{entry.point}/{f'torn@{torn}' if torn else phase}")
+        self.harvested.append(Harvested(self.launch, point, self._key_of(log)))
 
     def _record(self, call: Call, entry: _Entry) -> None:
         if call.label == "log" and entry.position:
@@ -293,13 +326,13 @@ def argv_of(pid: int) -> tuple[str, ...]:
 def _holds(pid: int, log: Path | None) -> bool:
     """Does process `pid` have the session log open (and with it, perhaps, its lock)?"""
     try:
-        wanted = os.stat(log) if log else None
-        links = os.listdir(f"/proc/{pid}/fd") if wanted else []
+        wanted = log.stat() if log else None
+        links = list(Path(f"/proc/{pid}/fd").iterdir()) if wanted else []
     except OSError:
         return False
     for link in links:
         try:
-            found = os.stat(f"/proc/{pid}/fd/{link}")
+            found = link.stat()
         except OSError:
             continue
         if wanted and (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):

@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from chaos.explore.work import Work
 from chaos.report.failure import Failure
 from chaos.results import ScheduleResult
+from chaos.supervise.conclude import conclude
 from chaos.supervise.course import Course, Held
-from chaos.supervise.lane import Work, conclude, lane_here, references
+from chaos.supervise.lane import lane_here, references
 from chaos.supervise.workshop import workshop
 
 
@@ -24,7 +26,7 @@ def replay(failure: Failure, hold: Callable[[Held], None] | None = None) -> Sche
     """
     started = time.monotonic()
     with workshop() as root, lane_here(root) as lane:
-        work = Work(failure.scenario, (), failure.launch)
+        work = Work(failure.scenario, failure.launch)
         known = references(lane, work)
         stage = lane.stage(failure.scenario.target, failure.launch)
         course = Course(stage, failure.scenario, failure.schedule, hold=hold)

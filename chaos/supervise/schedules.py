@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 from chaos.errors import ScenarioError
 from chaos.evidence import Evidence, LogWrite
-from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule
+from chaos.explore.work import Branch
+from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_ends
 from chaos.scenario import Scenario
+from chaos.supervise.course import KILLED_ROLES
 
 BASELINE = "baseline"
-# Roles of launches in which kills are tried; idle and probe launches come after the crash.
-_KILLED_ROLES = ("run", "resume")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")
 
 
 def points_of(reference: Evidence) -> list[str]:
@@ -26,12 +27,12 @@ def points_of(reference: Evidence) -> list[str]:
 
 def schedules_of(
     scenario: Scenario, reference: Evidence, phases: tuple[Phase, ...], torn: str
-) -> list[tuple[str, Schedule]]:
+) -> list[Branch]:
     """All schedules with one kill, with their ids: neighbours leave neighbouring crash images.
 
     Raises ScenarioError when the scenario's `[kill] points` name no point of the run.
     """
-    chosen: list[tuple[str, Schedule]] = []
+    chosen: list[Branch] = []
     for launch, write in _writes(reference):
         roles = [reference.launches[index].role for index in range(launch + 1)]
         for phase, k in _instants(reference, write, phases, torn):
@@ -40,7 +41,7 @@ def schedules_of(
                 continue
             launches = [PlannedLaunch(role, None) for role in roles[:-1]]
             schedule = Schedule((*launches, PlannedLaunch(roles[-1], point)))
-            chosen.append((schedule_id(scenario.name, launch, point), schedule))
+            chosen.append(Branch(schedule_id(scenario.name, schedule), schedule))
     if scenario.kill.points and not chosen:
         there = "\n  ".join(points_of(reference))
         raise ScenarioError(
@@ -50,17 +51,19 @@ def schedules_of(
     return chosen
 
 
-def schedule_id(scenario: str, launch: int, point: KillPoint | None) -> str:
+def schedule_id(scenario: str, schedule: Schedule) -> str:
     """A short stable id that is safe as a file name."""
-    if point is None:
-        return f"{scenario}-{BASELINE}"
-    in_launch = f"launch{launch + 1}-" if launch else ""
-    return f"{scenario}-{in_launch}{re.sub(r'[^A-Za-z0-9]+', '-', str(point)).strip('-')}"
+    kills = [
+        f"{f'launch{number}-' if number > 1 else ''}{_NOT_PLAIN.sub('-', str(launch.kill))}"
+        for number, launch in enumerate(schedule.launches, start=1)
+        if launch.kill
+    ]
+    return "-".join((scenario, *kills)) if kills else f"{scenario}-{BASELINE}"
 
 
 def _writes(reference: Evidence) -> Iterator[tuple[int, LogWrite]]:
     for event in reference.events:
-        if isinstance(event, LogWrite) and reference.launches[event.launch].role in _KILLED_ROLES:
+        if isinstance(event, LogWrite) and reference.launches[event.launch].role in KILLED_ROLES:
             yield event.launch, event
 
 
@@ -76,16 +79,6 @@ def _instants(
             data = reference.blobs.get(write.log)[write.offset : write.offset + write.length]
             lengths = range(1, write.length) if torn == "every" else sorted(torn_ends(data))
             yield from ((phase, k) for k in lengths)
-
-
-def torn_ends(data: bytes) -> set[int]:
-    """Telling cuts of one write: its first byte, its middle, all but its last byte (the LF), and
-    the inside of its first multibyte character."""
-    ends = {1, len(data) // 2, len(data) - 1}
-    multibyte = next((i for i, byte in enumerate(data) if byte >= 0xC0), None)
-    if multibyte is not None:
-        ends.add(multibyte + 1)
-    return {k for k in ends if 0 < k < len(data)}
 
 
 def _selected(selectors: tuple[str, ...], point: KillPoint) -> bool:

@@ -1,76 +1,50 @@
-"""The sweep: every kill point of every scenario, each killed for real, over parallel lanes.
+"""The sweep: the walk of every scenario, carried out over parallel lanes.
 
-Two rounds: the run without a kill of each scenario (its reference, and the list of its points),
-then the schedules in blocks of neighbours. Results come back in the order of the points whatever
-the number of jobs. Ctrl-C ends the lanes and gives what is there.
+Each scenario begins with its run without a kill (its reference, and the list of its points); then
+come the levels of its walk, whose units of work the lanes of all scenarios share. Results come
+back in the order of the walk whatever the number of jobs. Ctrl-C and SIGTERM end the lanes and
+give what is there.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from types import FrameType
+from typing import Any
 
 from chaos.errors import ChaosError, HarnessError, NothingSelected
-from chaos.evidence import Evidence
+from chaos.explore.work import Work
 from chaos.options import Listener, SweepOptions
-from chaos.points import Schedule
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
+from chaos.results import SweepResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import lane
-from chaos.supervise.schedules import points_of, schedule_id, schedules_of
+from chaos.supervise.progress import Progress, Unit
+from chaos.supervise.schedules import points_of
 from chaos.supervise.workshop import workshop
 
-T = TypeVar("T")
 
-# Schedules in a block: enough neighbours for equal images to meet, few enough to share out.
-BLOCK = 24
-
-
-@dataclass(slots=True)
-class _Progress:
-    """A scenario on its way."""
-
-    scenario: Scenario
-    started: float
-    references: tuple[Evidence, ...] = ()
-    blocks: dict[int, list[ScheduleResult]] = field(default_factory=dict)
-    open_blocks: int = 0
-    error: str = ""
-
-    def result(self) -> ScenarioResult:
-        done = tuple(r for _, block in sorted(self.blocks.items()) for r in block)
-        return ScenarioResult(
-            name=self.scenario.name,
-            path=self.scenario.path,
-            points=tuple(points_of(self.references[0])) if self.references else (),
-            schedules=done,
-            images=sum(r.kills > 0 and r.merged_into is None for r in done),
-            seconds=time.monotonic() - self.started,
-            error=self.error,
-        )
-
-
-def sweep(
-    scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener
-) -> SweepResult:
+def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener) -> SweepResult:
     """Run all. Raises NothingSelected when no schedule is left by the selection."""
     started = time.monotonic()
+    interrupted = False
     with workshop() as root, _pool(root, options.jobs) as pool:
-        run = _Sweep(pool, options, listener)
-        interrupted = False
+        run = _Sweep(pool, scenarios, options, listener)
         try:
-            run.all(scenarios)
+            with _one_interruption():
+                run.all()
         except KeyboardInterrupt:
             interrupted = True
             _end_lanes()
-        results = tuple(progress.result() for progress in run.progress)
+    results = tuple(progress.result() for progress in run.progress)
     nothing = not any(result.schedules or result.error for result in results)
     if nothing and not interrupted:
         raise NothingSelected("no schedule matches the selection; `chaos points` lists the points")
@@ -80,86 +54,83 @@ def sweep(
 def baseline_points(scenario: Scenario, options: SweepOptions) -> list[str]:
     """The kill points of a scenario's run without a kill."""
     with workshop() as root, _pool(root, 1) as pool:
-        work = lane.Work(scenario, (), options.launch)
-        return points_of(pool.submit(lane.baseline, work).result()[0])
+        return points_of(pool.submit(lane.baseline, Work(scenario, options.launch)).result()[0])
 
 
 class _Sweep:
-    """The two rounds over one pool."""
+    """All scenarios over one pool: whatever is done leads to what is submitted next."""
 
     def __init__(
-        self, pool: ProcessPoolExecutor, options: SweepOptions, listener: Listener
+        self,
+        pool: Executor,
+        scenarios: Sequence[Scenario],
+        options: SweepOptions,
+        listener: Listener,
     ) -> None:
         self.pool = pool
         self.options = options
         self.listener = listener
-        self.progress: list[_Progress] = []
-        self.stop = False
+        self.progress = [Progress(scenario, options) for scenario in scenarios]
+        self._then: dict[Future[Any], Callable[[Future[Any]], None]] = {}
+        self._stopping = False
 
-    def all(self, scenarios: Sequence[Scenario]) -> None:
-        futures: dict[Future[tuple[Evidence, ...]], _Progress] = {}
-        for scenario in scenarios:
-            progress = _Progress(scenario, time.monotonic())
-            self.progress.append(progress)
-            work = lane.Work(scenario, (), self.options.launch)
-            futures[self.pool.submit(lane.baseline, work)] = progress
-        blocks: dict[Future[list[ScheduleResult]], tuple[_Progress, int]] = {}
-        for future in as_completed(futures):
-            progress = futures[future]
-            self.listener.scenario_started(progress.scenario.name)
-            try:
-                progress.references = _result(future)
-                blocks.update(self._submit(progress))
-            except ChaosError as error:
-                progress.error = str(error)
-                self.listener.scenario_done(progress.result())
-        for block in as_completed(blocks):
-            progress, number = blocks[block]
-            self._collect(progress, number, block)
+    def all(self) -> None:
+        for progress in self.progress:
+            future = self.pool.submit(lane.baseline, progress.baseline())
+            self._then[future] = partial(self._baseline_done, progress)
+        while self._then:
+            done, _ = wait(self._then, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._then.pop(future)(future)
 
-    def _submit(
-        self, progress: _Progress
-    ) -> Iterator[tuple[Future[list[ScheduleResult]], tuple[_Progress, int]]]:
-        scenario, options = progress.scenario, self.options
-        phases = options.phases or scenario.kill.phases
-        everything: list[tuple[str, Schedule]] = [
-            (schedule_id(scenario.name, 0, None), Schedule()),
-            *schedules_of(scenario, progress.references[0], phases, options.torn),
-        ]
-        wanted = options.select or (lambda _: True)
-        chosen = [s for s in everything if wanted(f"{scenario.name} {s[0]}")]
-        if not chosen:
-            self.listener.scenario_done(progress.result())
-        for number, start in enumerate(range(0, len(chosen), BLOCK)):
-            work = lane.Work(
-                scenario,
-                tuple(chosen[start : start + BLOCK]),
-                options.launch,
-                progress.references,
-                options.keep,
-                options.fail_fast,
-            )
-            progress.open_blocks += 1
-            yield self.pool.submit(lane.perform, work), (progress, number)
+    def _baseline_done(self, progress: Progress, future: Future[Any]) -> None:
+        self.listener.scenario_started(progress.scenario.name)
+        try:
+            units = progress.begin(_result(future))
+        except ChaosError as error:
+            progress.error = str(error)
+            units = []
+        self._go_on(progress, units)
 
-    def _collect(
-        self, progress: _Progress, number: int, block: Future[list[ScheduleResult]]
-    ) -> None:
-        progress.open_blocks -= 1
-        if not block.cancelled():
-            try:
-                progress.blocks[number] = _result(block)
-            except ChaosError as error:
-                progress.error = str(error)
-            for result in progress.blocks.get(number, ()):
+    def _unit_done(self, progress: Progress, unit: Unit, future: Future[Any]) -> None:
+        if future.cancelled():
+            progress.stop([unit])
+            self._level_done(progress)
+            return
+        try:
+            explored = _result(future)
+        except ChaosError as error:
+            progress.failed(unit, str(error))
+        else:
+            for result in progress.take(unit, explored):
                 self.listener.schedule_done(progress.scenario.name, result)
                 if self.options.fail_fast and result.verdict is not Verdict.PASS:
-                    self.pool.shutdown(wait=False, cancel_futures=True)
-        if not progress.open_blocks:
+                    self._stop()
+        self._level_done(progress)
+
+    def _level_done(self, progress: Progress) -> None:
+        if not progress.open_units:
+            self._go_on(progress, progress.next_level())
+
+    def _stop(self) -> None:
+        """Fail fast: what has not begun is not carried out."""
+        self._stopping = True
+        for future in self._then:
+            future.cancel()
+
+    def _go_on(self, progress: Progress, units: list[Unit]) -> None:
+        """Submit a level; a scenario without a further one is done."""
+        if units and (self._stopping or progress.out_of_time()):
+            progress.stop(units)
+            units = []
+        for unit in units:
+            future = self.pool.submit(lane.explore, unit.work)
+            self._then[future] = partial(self._unit_done, progress, unit)
+        if not units:
             self.listener.scenario_done(progress.result())
 
 
-def _result(future: Future[T]) -> T:
+def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
     except BrokenProcessPool as error:
@@ -170,10 +141,10 @@ def _result(future: Future[T]) -> T:
 
 
 @contextmanager
-def _pool(root: Path, jobs: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(root: Path, jobs: int) -> Iterator[Executor]:
     """Lanes as processes. Spawned, not forked: a lane must start with nothing of its parent."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, lane.start, (str(root),))
+    pool = ProcessPoolExecutor(jobs, context, lane.start, (str(root), os.getpid()))
     try:
         yield pool
     except BaseException:
@@ -187,3 +158,23 @@ def _end_lanes() -> None:
     """Kill the lanes at once: their tracees die with them."""
     for process in multiprocessing.active_children():
         process.kill()
+
+
+@contextmanager
+def _one_interruption() -> Iterator[None]:
+    """The first SIGINT or SIGTERM is a KeyboardInterrupt; further ones change nothing (a CI
+    runner sends several), so that the partial report is written whole."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        for later in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(later, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+    yield
+    for number, default in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+    ):
+        signal.signal(number, default)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,25 @@ def evidence() -> Evidence:
         Request(1, 0, 0.1, 1, "POST", "/v1", log, log, 200, "", log, {"prompt_tokens": 3}),
         Effect(2, 0, 0.2, 7, ("sh",), "deploy", log, False),
     )
-    plain = Evidence("run: none", facts, (launch,), events, blobs)
+    other = Blobs({log: b"a log\n", **blobs.data})
+    plain = Evidence("run: none", facts, (replace(launch, stdout=other.put(b"hi")),), (), other)
     return Evidence("run: log@1/after", facts, (launch,), events, blobs, (plain,), "other")
 
 
 def test_what_is_saved_comes_back_equal(tmp_path: Path) -> None:
-    assert load_evidence(save_evidence(evidence(), tmp_path / "e")) == evidence()
+    saved = evidence()
+    loaded = load_evidence(save_evidence(saved, tmp_path / "e"))
+    # Loaded evidence shares one set of blobs; what it says is the same.
+    assert replace(loaded, blobs=saved.blobs, references=saved.references) == saved
+    assert replace(loaded.references[0], blobs=saved.references[0].blobs) == saved.references[0]
+    assert loaded.blobs.get(loaded.references[0].launches[0].stdout) == b"hi"
+
+
+def test_a_missing_blob_is_refused(tmp_path: Path) -> None:
+    save_evidence(evidence(), tmp_path)
+    next((tmp_path / "blobs").iterdir()).unlink()
+    with pytest.raises(UsageError, match="names blobs that are not in"):
+        load_evidence(tmp_path)
 
 
 def test_a_folder_written_by_half_is_refused(tmp_path: Path) -> None:

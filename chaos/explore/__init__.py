@@ -1,0 +1,1 @@
+"""Explore: choose the next kill, until no crash image is new."""

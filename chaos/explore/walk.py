@@ -1,0 +1,111 @@
+"""The walk over the crash images of one scenario, level by level: a level is one more kill.
+
+Pure: it chooses, and others carry out. Level 1 kills at every point of the run. From each image
+not seen before, the next level kills at every point of the launch that recovers it. The walk ends
+by itself when a level shows no new image: the **closure**. Then no sequence of kills of any
+length, at these points, leads anywhere that was not judged.
+
+Recovery is harvested: the launch that recovers an image passes through all the images that a kill
+in it would leave, so only the kills that lead to a new image are made. Every image is reached by a
+real kill before it counts; one that turns out to be another than the harvest said is a fault of
+the harness. With `kill_all`, nothing is taken from the harvest but the points.
+
+Promises: what is chosen depends on what was found, never on when. Source: design section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from chaos.explore.work import Branch, Explored
+from chaos.points import Phase, Schedule
+from chaos.results import Closure, ScheduleResult, Verdict
+
+
+class Walk:
+    """The images of one scenario. `depth` is the greatest number of kills; None: to the closure."""
+
+    def __init__(
+        self,
+        identify: Callable[[Schedule], str],
+        *,
+        depth: int | None,
+        phases: Iterable[Phase],
+        kill_all: bool = False,
+        max_states: int | None = None,
+    ) -> None:
+        self._identify = identify
+        self._depth = depth
+        self._phases = frozenset(phases)
+        self._kill_all = kill_all
+        self._max_states = max_states
+        self._seen: dict[str, str] = {}  # image -> id of the schedule that reached it first
+        self._promised: set[str] = set()  # images that a branch of this level is to reach
+        self._new: list[Explored] = []  # of the level that is being carried out
+        self._level = 1
+        self._harvested = 0
+        self._left = 0
+
+    def took(self, explored: Explored) -> ScheduleResult:
+        """A branch is done. Returns its result, which a broken harvest turns into an error."""
+        result, expected = explored.result, explored.branch.image
+        if explored.image and explored.image not in self._seen:
+            self._seen[explored.image] = result.id
+            self._new.append(explored)
+        if expected is None or not explored.image or expected == explored.image:
+            return result
+        return replace(
+            result,
+            verdict=Verdict.HARNESS_ERROR,
+            why=f"{result.schedule}: the kill left another image than the launch without it passed "
+            f"through ({explored.image[:12]}, not {expected[:12]}): the target does not do the "
+            "same thing twice, or something moves while it is held",
+        )
+
+    def next_level(self) -> list[tuple[Schedule, list[Branch]]]:
+        """Branches of the next level by the schedule whose image they start from. Empty: over."""
+        parents, self._new = self._new, []
+        wanted = [(p.branch.schedule, self._branches(p)) for p in parents]
+        self._promised.clear()
+        if self._depth is not None and self._level >= self._depth:
+            self._left += sum(len(branches) for _, branches in wanted)
+            return []
+        self._level += 1
+        return [(prefix, branches) for prefix, branches in wanted if branches]
+
+    def stop(self, levels: list[tuple[Schedule, list[Branch]]]) -> None:
+        """These branches will not be carried out: the walk is over before its end."""
+        self._left += sum(len(branches) for _, branches in levels)
+
+    def closure(self) -> Closure:
+        """How far the walk came."""
+        left = self._left + len(self._new)
+        return Closure(
+            complete=left == 0,
+            states=len(self._seen),
+            depth=self._level,
+            harvested=self._harvested,
+            left=left,
+        )
+
+    def _branches(self, parent: Explored) -> list[Branch]:
+        branches = []
+        for beyond in parent.beyond:
+            kill = beyond.schedule.launches[-1].kill
+            if kill is None or kill.phase not in self._phases:
+                continue
+            known = beyond.image in self._seen or beyond.image in self._promised
+            if known and not self._kill_all:
+                self._harvested += 1
+                continue
+            if self._max_states is not None and not known and self._full():
+                self._left += 1
+                continue
+            self._promised.add(beyond.image)
+            ident = self._identify(beyond.schedule)
+            branches.append(Branch(ident, beyond.schedule, beyond.image))
+        return branches
+
+    def _full(self) -> bool:
+        return len(self._seen) + len(self._promised) >= (self._max_states or 0)

@@ -1,0 +1,154 @@
+"""A scenario on its way through a sweep: its references, its walk, its results in order.
+
+Pure bookkeeping between the walk (which chooses) and the pool (which carries out).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from chaos.evidence import Evidence
+from chaos.explore.walk import Walk
+from chaos.explore.work import Branch, Explored, Work
+from chaos.options import SweepOptions
+from chaos.points import Schedule
+from chaos.results import ScenarioResult, ScheduleResult, Verdict
+from chaos.scenario import Scenario
+from chaos.supervise.schedules import points_of, schedule_id, schedules_of
+
+# Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
+# share out among lanes.
+BLOCK = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of work and its place in the order of results."""
+
+    number: int
+    work: Work
+
+
+class Progress:
+    """One scenario."""
+
+    def __init__(self, scenario: Scenario, options: SweepOptions) -> None:
+        self.scenario = scenario
+        self.options = options
+        self.error = ""
+        self.open_units = 0
+        phases = options.phases or scenario.kill.phases
+        self._walk = Walk(
+            lambda schedule: schedule_id(scenario.name, schedule),
+            depth=options.depth,
+            phases=phases,
+            kill_all=options.kill_all,
+            max_states=options.max_states,
+        )
+        self._phases = tuple(phases)
+        self._started = time.monotonic()
+        self._references: tuple[Evidence, ...] = ()
+        self._results: dict[int, list[ScheduleResult]] = {}
+        self._numbers = 0
+
+    def baseline(self) -> Work:
+        """The work that gives the references."""
+        return Work(self.scenario, self.options.launch)
+
+    def begin(self, references: tuple[Evidence, ...]) -> list[Unit]:
+        """The first level: the run without a kill itself, and every kill of it that is wanted.
+
+        Raises ScenarioError when the scenario's selection names no point.
+        """
+        self._references = references
+        everything = [
+            Branch(schedule_id(self.scenario.name, Schedule()), Schedule()),
+            *schedules_of(self.scenario, references[0], self._phases, self.options.torn),
+        ]
+        wanted = self.options.select or (lambda _: True)
+        chosen = [b for b in everything if wanted(f"{self.scenario.name} {b.id}")]
+        blocks = (chosen[at : at + BLOCK] for at in range(0, len(chosen), BLOCK))
+        return self._units((Schedule(), block) for block in blocks)
+
+    def take(self, unit: Unit, explored: Sequence[Explored]) -> list[ScheduleResult]:
+        """A unit is done."""
+        self.open_units -= 1
+        # Only the walk may turn a result into an error, and it must hear of units in their order
+        # to choose the same schedules whatever the number of jobs.
+        self._results[unit.number] = [e.result for e in explored]
+        self._waiting[unit.number] = explored
+        return self._results[unit.number]
+
+    def failed(self, unit: Unit, why: str) -> None:
+        """A unit could not be carried out: none of its schedules was judged."""
+        self.open_units -= 1
+        self.error = why
+        self._results[unit.number] = []
+
+    def next_level(self) -> list[Unit]:
+        """All units of a level are done: the next one. Empty: the walk is over."""
+        for number, explored in sorted(self._waiting.items()):
+            self._results[number] = [self._walk.took(e) for e in explored]
+        self._waiting.clear()
+        return self._units(self._walk.next_level())
+
+    def stop(self, units: Iterable[Unit]) -> None:
+        """These units will not be carried out."""
+        for unit in units:
+            self.open_units -= 1
+            self._walk.stop([(unit.work.prefix, list(unit.work.branches))])
+
+    def out_of_time(self) -> bool:
+        """Has the budget of the walk run out?"""
+        budget_s = self.options.budget_s
+        return budget_s is not None and time.monotonic() - self._started > budget_s
+
+    def result(self) -> ScenarioResult:
+        """What there is now."""
+        done = [r for _, results in sorted(self._results.items()) for r in results]
+        return ScenarioResult(
+            name=self.scenario.name,
+            path=self.scenario.path,
+            points=tuple(points_of(self._references[0])) if self._references else (),
+            schedules=tuple(_inherit(done)),
+            closure=self._walk.closure(),
+            seconds=time.monotonic() - self._started,
+            error=self.error,
+        )
+
+    def _units(self, level: Iterable[tuple[Schedule, list[Branch]]]) -> list[Unit]:
+        units = []
+        self._waiting: dict[int, Sequence[Explored]] = {}
+        for prefix, branches in level:
+            work = Work(
+                self.scenario,
+                self.options.launch,
+                tuple(branches),
+                prefix,
+                self._references,
+                harvest=self.options.depth != 1,
+                keep=self.options.keep,
+                fail_fast=self.options.fail_fast,
+            )
+            units.append(Unit(self._numbers, work))
+            self._numbers += 1
+            self.open_units += 1
+        return units
+
+
+def _inherit(results: Sequence[ScheduleResult]) -> Iterable[ScheduleResult]:
+    """A schedule that ended in another's crash image has that one's verdict too."""
+    by_id = {result.id: result for result in results}
+    for result in results:
+        image = by_id.get(result.merged_into or "")
+        if image is None or result.verdict is not Verdict.PASS or image.verdict is Verdict.PASS:
+            yield result
+        else:
+            yield replace(
+                result,
+                verdict=image.verdict,
+                violations=image.violations,
+                why=image.why or f"the same crash image as {image.id}",
+            )
