@@ -53,13 +53,16 @@ class Files:
         self._by_inode.pop(inode, None)
 
     def of_descriptor(self, tid: int, fd: int) -> Found | None:
-        """The regular, still named file behind a descriptor; None for anything else."""
+        """The regular, still named file behind a descriptor; None for anything else. Raises
+        PermissionError where the process forbids looking at it."""
         link = f"/proc/{tid}/fd/{fd}"
         try:
             status = os.stat(link)
             if not stat.S_ISREG(status.st_mode) or status.st_nlink == 0:
                 return None
             return self._found(os.readlink(link), status)
+        except PermissionError:
+            raise
         except OSError:
             return None  # a bad descriptor, or the process is gone
 

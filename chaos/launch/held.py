@@ -71,8 +71,9 @@ def _detach_at_next_stop(arch: Arch, tracees: Tracees, tid: int) -> None:
         Registers(arch, tid).rewind_call()
     elif event == ptrace.EVENT_CLONE:
         new = ptrace.event_message(tid)
-        tracees.adopt(new)
-        if tracees.process(new) == tracees.process(tid):
+        known = new in tracees
+        tracees.announce(new)
+        if not known and new in tracees and tracees.process(new) == tracees.process(tid):
             _detach_at_next_stop(arch, tracees, new)
             tracees.forget(new)
     ptrace.detach(tid, 0 if event else number)

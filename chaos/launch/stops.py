@@ -26,7 +26,7 @@ from chaos.launch.table import Alarm, Arch, Row
 from chaos.launch.tracees import Tracees
 
 _GROUP_STOPS = frozenset({signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
-_NEW_PROCESS = frozenset({ptrace.EVENT_FORK, ptrace.EVENT_VFORK})
+_NEW_THREAD = frozenset({ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Stops:
         if not os.WIFSTOPPED(status):
             self._ended(tid, status)
             return
-        self.tracees.adopt(tid)
+        self.tracees.show(tid)
         if self._ending:
             self.tracees.signal([self.tracees.process(tid)], signal.SIGKILL)
         elif self._dying is None:
@@ -104,7 +104,7 @@ class Stops:
     # -- ends -------------------------------------------------------------------------------
 
     def _ended(self, tid: int, status: int) -> None:
-        self.tracees.forget(tid)
+        self.tracees.end(tid)
         if tid == self.tracees.root:
             self.root_status = status
         self._abandon(tid)
@@ -149,9 +149,8 @@ class Stops:
                 ptrace.resume(tid, 0 if event else number)
 
     def _event(self, tid: int, event: int) -> None:
-        if event in _NEW_PROCESS or event == ptrace.EVENT_CLONE:
-            new = ptrace.event_message(tid)
-            self.tracees.adopt(new, new if event in _NEW_PROCESS else None)
+        if event in _NEW_THREAD:
+            self.tracees.announce(ptrace.event_message(tid))
         elif event == ptrace.EVENT_EXEC:
             former = ptrace.event_message(tid)
             if former != tid:  # a thread took over the id of its process
@@ -180,7 +179,11 @@ class Stops:
             self._alarm(row, registers, tid)
             ptrace.resume(tid)
             return
-        watched = decode(row, registers, self.tracees.process(tid), tid, self._files)
+        try:
+            watched = decode(row, registers, self.tracees.process(tid), tid, self._files)
+        except PermissionError:
+            self._warn(tid, f"{row.name} of a process that forbids looking at it (not dumpable)")
+            watched = None
         if watched is None:
             ptrace.resume(tid)
         elif self._flight is not None:
@@ -244,7 +247,7 @@ class Stops:
                 "one has the kill engine: start the target without its debugger or strace"
             )
         if row.alarm is Alarm.IO_URING:
-            self._warn(tid, "io_uring_setup: its writes do not pass the engine")
+            self._warn(tid, "io_uring_setup: forbid it to the target (Node: UV_USE_IO_URING=0)")
             return
         assert row.fd is not None  # noqa: S101 - the row of mmap
         found = self._files.of_descriptor(tid, registers.arg_int(row.fd))

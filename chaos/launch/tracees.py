@@ -1,7 +1,7 @@
 """The threads that are traced, and the processes they belong to.
 
-Bookkeeping only: who exists. A thread may show up by its parent's event or by its own first stop,
-whichever comes first.
+Bookkeeping only: who exists. A thread is announced by its parent's event and shows itself by its
+own first stop; either may come first, and it may even have ended before it is announced.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Tracees:
     def __init__(self, root: int) -> None:
         self.root = root
         self._process: dict[int, int] = {root: root}  # thread -> process
+        self._unannounced: set[int] = set()  # showed itself, or ended, before its parent's event
 
     def __contains__(self, tid: int) -> bool:
         return tid in self._process
@@ -28,13 +29,26 @@ class Tracees:
     def __bool__(self) -> bool:
         return bool(self._process)
 
-    def adopt(self, tid: int, process: int | None = None) -> None:
-        """A new thread; `process` where the event tells that it is a process of its own."""
+    def announce(self, tid: int) -> None:
+        """The parent's event: a new thread, which may be known already, or gone again."""
+        if tid in self._unannounced:
+            self._unannounced.discard(tid)
+        else:
+            self._process[tid] = proc.process_of(tid)
+
+    def show(self, tid: int) -> None:
+        """A stop of the thread itself."""
         if tid not in self._process:
-            self._process[tid] = process or proc.process_of(tid)
+            self._process[tid] = proc.process_of(tid)
+            self._unannounced.add(tid)
+
+    def end(self, tid: int) -> None:
+        """The thread was reaped."""
+        if self._process.pop(tid, None) is None:
+            self._unannounced.add(tid)
 
     def forget(self, tid: int) -> None:
-        """The thread was reaped, or gave its id up."""
+        """The thread gave its id up, or was given free: nothing more will be heard of it."""
         self._process.pop(tid, None)
 
     def process(self, tid: int) -> int:

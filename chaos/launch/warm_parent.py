@@ -88,6 +88,8 @@ def _run(request: Mapping[str, Any], go: int, report: int, *, here: bool) -> Non
         child.await_go(go)
         child.settle(request["stdout"], request["stderr"], request["cwd"], report)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # A lane ignores SIGINT, and an interpreter that starts so leaves it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         stage = "seccomp"
         child.arm(bytes.fromhex(request["filter"]))

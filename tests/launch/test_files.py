@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from chaos.launch.files import Files
+
 from .support import PYTHON, Notes, Room
 
 PRELUDE = """
@@ -182,3 +184,18 @@ unshare --mount sh -c 'mkdir -p m && mount --bind . m && cd m && echo two >> ses
     if "unshare" in room.stderr or "mount" in room.stderr:
         pytest.skip(f"needs the right to mount: {room.stderr}")
     assert [call.data for call in notes.returned] == [b"one\n", b"two\n"]
+
+
+def test_a_process_that_forbids_looking_at_it_is_told_as_unseen(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may always look, so the refusal is played."""
+
+    def refuse(files: Files, tid: int, fd: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Files, "of_descriptor", refuse)
+    _, outcome = room.run(*room.shell('echo line >> "$LOG"'))
+    [text] = outcome.unseen
+    assert text.startswith("write of a process that forbids looking at it")
+    assert room.log.read_bytes() == b"line\n"

@@ -45,6 +45,16 @@ def test_a_warm_launch_sees_what_a_cold_one_sees(
     assert facts(room, warm, *argv) == facts(room, None, *argv)
 
 
+def test_a_harness_that_ignores_signals_does_not_pass_that_on(
+    room: Room, warm: WarmLauncher
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert facts(room, warm) == facts(room, None)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_the_same_calls_and_the_same_kills(room: Room, warm: WarmLauncher) -> None:
     for number in (1, 2, 3):
         before = b"".join(b"line %d\n" % line for line in range(number - 1))
@@ -82,9 +92,14 @@ def test_a_hanging_launch_is_ended_and_the_parent_lives_on(room: Room, warm: War
 
 
 def test_a_function_is_called_as_a_warm_up(room: Room) -> None:
-    warm = WarmLauncher("warm_target", ("os:abort_is_not_here",))
-    with pytest.raises(CannotStart, match=r"'os:abort_is_not_here' failed: AttributeError"):
-        room.run(*TARGET, launcher=warm)
+    (room.path / "library.py").write_text(
+        "import os\ndef warm_up(): open('/proc/self/comm', 'w').write('warmed')\n"
+    )
+    (room.path / "shown.py").write_text("print(open('/proc/self/comm').read())")
+    warm = WarmLauncher("shown", ("library:warm_up",))
+    room.run(sys.executable, "-m", "shown", launcher=warm, PYTHONPATH=str(room.path))
+    warm.close()
+    assert (room.path / "stdout").read_text().strip() == "warmed"
 
 
 def test_a_preload_that_cannot_be_imported_is_named(room: Room) -> None:
