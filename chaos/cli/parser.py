@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -22,7 +23,11 @@ COMMANDS = {
     "judge": "chaos.cli.judge",
     "doctor": "chaos.cli.doctor",
 }
+CLOSURE = "closure"
 MOST_JOBS = 64
+MOST_KILLS = 16
+MOST_STATES = 1_000_000
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|)")
 DEFAULT_REPORT = "chaos-report"
 
 
@@ -46,10 +51,35 @@ def phases(text: str) -> tuple[Phase, ...]:
     return tuple(phase for phase in Phase if phase in words)
 
 
+def depth(text: str) -> int | None:
+    """How many kills a schedule may have; `closure` (None) is as many as it takes."""
+    if text == CLOSURE:
+        return None
+    return _count(text, MOST_KILLS, f" or {CLOSURE}")
+
+
 def jobs(text: str) -> int:
     """How many lanes."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"expected a number in 1…{MOST_JOBS}, found {text!r}")
+    return _count(text, MOST_JOBS)
+
+
+def states(text: str) -> int:
+    """How many crash images."""
+    return _count(text, MOST_STATES)
+
+
+def seconds(text: str) -> float:
+    """A duration such as 60s, 1.5m or 90 (seconds)."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected a time such as 60s or 2m, found {text!r}")
+    return float(match[1]) * (60 if match[2] == "m" else 1)
+
+
+def _count(text: str, most: int, otherwise: str = "") -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        expected = f"a number in 1…{most}{otherwise}"
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
     return int(text)
 
 
@@ -104,6 +134,25 @@ def _run(run: argparse.ArgumentParser) -> None:
         choices=("exec", "warm"),
         default="exec",
         help="a fresh process, or a fork of one that has its imports done; default: exec",
+    )
+    run.add_argument(
+        "--depth",
+        type=depth,
+        default=1,
+        metavar=f"N|{CLOSURE}",
+        help="kills in a schedule: 1 … or as many as lead to a new crash image; default: 1",
+    )
+    run.add_argument(
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help="a scenario begins no further level after this time (60s, 2m); default: none",
+    )
+    run.add_argument(
+        "--max-states",
+        type=states,
+        metavar="N",
+        help="crash images a scenario may have; default: no bound",
     )
     run.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
