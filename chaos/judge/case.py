@@ -123,9 +123,10 @@ class Case:
 
     @cached_property
     def references(self) -> tuple[Case, ...]:
-        """The runs without a kill that came to their end."""
+        """The runs without a kill that came to an end with nothing left to do. Others prove
+        nothing; what is wrong with them is said where they are judged themselves."""
         cases = (Case(reference) for reference in self.evidence.references)
-        return tuple(case for case in cases if case.end is not None)
+        return tuple(case for case in cases if case.settled and not case.blocked)
 
     @cached_property
     def reference_ends(self) -> tuple[End, ...]:

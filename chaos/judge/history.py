@@ -59,6 +59,7 @@ class Attempt:
     number: int
     kind: str  # assistant | compaction
     system_prompt_digest: str
+    tools: frozenset[str]  # names offered to the model
     fact: Fact
     settled: Fact | None = None
 
@@ -71,6 +72,9 @@ class Call:
     id: str
     name: str
     arguments: str
+    attempt: Attempt | None = None  # whose reply made it
+    stop_reason: str = ""  # of that reply
+    operation: Operation | None = None
     intent: Fact | None = None
     result: Fact | None = None
 
@@ -132,11 +136,11 @@ class History:
 
     @property
     def open_attempt(self) -> Attempt | None:
-        """The last attempt, if nothing closed it and its operation is open."""
+        """The last attempt, if nothing closed it and its operation is open, as far as is known."""
         last = self.attempts[-1] if self.attempts else None
-        if last is None or last.settled is not None or last.operation is None:
+        if last is None or last.settled is not None:
             return None
-        return None if last.operation.finished else last
+        return None if last.operation and last.operation.finished else last
 
     @property
     def pending(self) -> list[Call]:
@@ -200,6 +204,9 @@ class _Reader:
                 _text(call, "id"),
                 _text(function, "name"),
                 _text(function, "arguments"),
+                attempt,
+                _text(fact.body, "stopReason"),
+                self.history.last_operation,
             )
             self.history.calls.append(made)
             self.by_place[fact.id or "", index] = made
@@ -249,6 +256,8 @@ class _Reader:
             if earlier.settled is None and earlier.step == step:
                 earlier.settled = fact  # attempt 2 closes attempt 1
         snapshot = fact.body.get("configurationSnapshot")
+        snapshot = snapshot if isinstance(snapshot, dict) else {}
+        tools = snapshot.get("tools")
         number = fact.body.get("attempt")
         made = Attempt(
             id=_text(fact.body, "attemptId"),
@@ -256,9 +265,12 @@ class _Reader:
             operation=self.operations.get(_text(fact.body, "operationId")),
             number=number if isinstance(number, int) else 0,
             kind=_text(fact.body, "stepKind"),
-            system_prompt_digest=_text(snapshot, "systemPromptDigest")
-            if isinstance(snapshot, dict)
-            else "",
+            system_prompt_digest=_text(snapshot, "systemPromptDigest"),
+            tools=frozenset(
+                _text(tool, "name")
+                for tool in (tools if isinstance(tools, list) else ())
+                if isinstance(tool, dict)
+            ),
             fact=fact,
         )
         self.history.attempts.append(made)

@@ -2,7 +2,8 @@
 
 L1, L3 to L8, L10 and L11 come from the strict reading of single logs (`chaos.judge.strict`), of
 every crash image, of what every launch left, and of the final log. L2, L7 (a terminal fact must
-be there) and L9 (the counters are the provider's) need more than one log, and are here.
+be there) and L9 (the counters are the provider's) need more than one log, and are here. What a
+valid log shows of a writer that does not keep to its plan is in `chaos.judge.rules_conduct`.
 
 A file without one complete line is no session yet, and so has nothing to break.
 """
@@ -10,15 +11,18 @@ A file without one complete line is no session yet, and so has nothing to break.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from chaos.evidence import Answered, Kill, Launch, Request, Sha
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.log import LF, Fact, split_torn
+from chaos.judge.rules_conduct import (
+    for_the_right_reason,
+    one_after_the_other,
+    retried_after_a_crash,
+)
 from chaos.judge.strict import check_log
 from chaos.results import Violation
-
-_FACTS = frozenset({Need.FACTS})
 
 
 def strict(rule: str, case: Case) -> Iterator[Violation]:
@@ -97,7 +101,6 @@ def terminal_facts(case: Case) -> Iterator[Violation]:
     """L7. At most one terminal fact an operation (strict reading), and exactly one when the last
     launch of the steps ended by itself. A blocked, corrupt or busy end leaves it open rightly (or
     is another rule's); an end at the time limit is R2's."""
-    yield from strict("L7", case)
     end = case.end
     if end is None or any(case.exited(end.launch, code) for code in ("blocked", "corrupt", "busy")):
         return
@@ -118,7 +121,6 @@ def usage(case: Case) -> Iterator[Violation]:
     durable reply (its answer went out whole and reported usage) has none at the end. A reply that
     died with a kill is owed nothing. `input` may include or exclude cached tokens: both are in
     use, and the contract leaves it to the adapter."""
-    yield from strict("L9", case)
     final = case.final
     facts: dict[str, Fact] = {}
     for fact in final.usage:
@@ -199,26 +201,42 @@ def _tokens(reported: tuple[int, int, int]) -> str:
 def _row(
     ident: str,
     statement: str,
-    check: Callable[[Case], Iterator[Violation]] | None = None,
-    needs: frozenset[Need] = _FACTS,
+    *more: Callable[[Case], Iterator[Violation]],
 ) -> Rule:
-    return Rule(ident, statement, needs, check or partial(strict, ident))
+    """A rule over facts: the strict reading, and what that alone cannot see."""
+
+    def check(case: Case) -> Iterator[Violation]:
+        yield from strict(ident, case)
+        for beyond in more:
+            yield from beyond(case)
+
+    return Rule(ident, statement, frozenset({Need.FACTS}), check)
 
 
 RULES: tuple[Rule, ...] = (
     _row("L1", "every byte up to the last LF is strict, valid, canonical framing"),
-    _row(
-        "L2", "complete lines are never changed: the log is append-only", append_only, frozenset()
+    Rule(
+        "L2",
+        "complete lines are never changed: the log is append-only",
+        frozenset(),
+        append_only,
     ),
     _row("L3", "seq is 1,2,3… with no gap; ids are unique UUIDv7"),
     _row("L4", "references resolve and every fact is a legal transition of its operation"),
-    _row("L5", "at most two attempts a step; the second at the same boundary and digest"),
+    _row(
+        "L5",
+        "at most two attempts a step; the second only after a crash, at the same boundary",
+        retried_after_a_crash,
+    ),
     _row(
         "L6",
         "each tool call has exactly one result, in order; no intent for a call that must not run",
+        one_after_the_other,
     ),
     _row("L7", "exactly one terminal fact an operation, unless resume is blocked", terminal_facts),
-    _row("L8", "synthetic results carry their exact text and the right reason"),
+    _row(
+        "L8", "synthetic results carry their exact text and the right reason", for_the_right_reason
+    ),
     _row("L9", "usage is counted once per attempt and equals what the provider reported", usage),
     _row("L10", "compaction partitions its sources exactly and its digest matches"),
     _row("L11", "an abort is durable before anything is cancelled, and wins over a late success"),

@@ -87,7 +87,7 @@ def active_context(case: Case) -> Iterator[Violation]:
     the log at that moment: same roles, contents, calls and call ids, nothing more, nothing less.
     The system message is the same in all requests whose attempts record the same digest of it.
     Anything else that asks the provider is a side request, which no profile allows yet. Requests
-    of a compaction are not judged by this rule yet."""
+    without an attempt are P1's and P5's; those of a compaction are not judged by this rule yet."""
     prompts: dict[str, tuple[object, Request]] = {}
     for event in case.evidence.events:
         if isinstance(event, Request) and not asks_the_model(event):
@@ -96,9 +96,9 @@ def active_context(case: Case) -> Iterator[Violation]:
             yield broken("P4", "a side request", "chat completions only", found, where)
     for request, attempt in case.requests:
         messages = _messages(case, request)
-        if messages is None or (attempt is not None and attempt.kind == "compaction"):
+        if messages is None or attempt is None or attempt.kind == "compaction":
             continue
-        where = Where(case.launch_of(request), attempt.fact if attempt else None, request)
+        where = Where(case.launch_of(request), attempt.fact, request)
         if not messages or messages[0].get("role") not in ("system", "developer"):
             found = _brief(messages[0]) if messages else "no message"
             yield broken("P4", "no system message", "one, as the first message", found, where)
@@ -110,13 +110,11 @@ def active_context(case: Case) -> Iterator[Violation]:
 
 def _same_system(
     system: object,
-    attempt: Attempt | None,
+    attempt: Attempt,
     request: Request,
     prompts: dict[str, tuple[object, Request]],
     where: Where,
 ) -> Iterator[Violation]:
-    if attempt is None:
-        return  # P1
     first, of = prompts.setdefault(attempt.system_prompt_digest, (system, request))
     if first != system:
         prompts[attempt.system_prompt_digest] = (system, request)
@@ -158,9 +156,9 @@ def after_the_end(case: Case) -> Iterator[Violation]:
             where = Where(launch, operation.finished[-1], request)
             found = f"one after operation {operation.ordinal} {operation.outcome}"
             yield broken("P5", "a finished operation asked on", "no request", found, where)
-        if attempt is None or attempt.operation is None:
+        if attempt is None:
             continue
-        if attempt.operation.aborted is not None:
+        if attempt.operation is not None and attempt.operation.aborted is not None:
             where = Where(launch, attempt.operation.aborted, request)
             yield broken("P5", "an aborted operation asked on", "no request", "one", where)
         known = {known.id for known in case.log(launch.log_before).attempts}

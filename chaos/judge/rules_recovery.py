@@ -180,39 +180,44 @@ def _act(launch: Launch, event: object) -> str:
 
 
 def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
-    """R4. A launch that ends blocked keeps every complete line, leaves its operation open, and
-    says on stderr which of the contract's reasons it has. Fails when a line changed or a terminal
-    fact came; when lines were added although the launch found an open attempt (which is retried or
-    blocked, with nothing in between); when something ran although no line was added. Lines before
-    the block, a result of an earlier call say, are allowed."""
+    """R4. A launch that ends blocked has a cause, keeps every complete line, leaves its operation
+    open, and says on stderr which of the contract's reasons it has. Fails when a line changed or a
+    terminal fact came; when lines were added although the launch found an open attempt (which is
+    retried or blocked, with nothing in between); when something ran although no line was added;
+    when fewer than two attempts are used up, the one cause there can be while no schedule changes
+    the configuration. Lines before the block, a result of an earlier call say, are allowed."""
     for launch in case.evidence.launches:
         if not case.exited(launch, "blocked"):
             continue
-        where = Where(launch)
-        before, after = case.log(launch.log_before), case.log(launch.log_after)
-        kept, now = before.view.complete, after.view.complete
-        grew = now != kept
-        if not now.startswith(kept) or after.open_operation is None:
-            last = after.last_fact
-            found = f"{last.type if last else 'nothing'} as its last fact"
-            expected = "every line kept and the operation open"
-            yield broken(
-                "R4", "a blocked launch changed the session", expected, found, Where(launch, last)
-            )
-        elif grew and before.open_attempt is not None:
-            added = now[len(kept) :].count(LF)
-            expected, found = "no line more", f"{added} more"
-            yield broken("R4", "a blocked launch went on", expected, found, where)
-        elif not grew:
-            ran = next(filter(None, (_act(launch, e) for e in _acts_of(case, launch))), None)
-            if ran:
-                yield broken("R4", "a blocked launch acted", "nothing to happen", ran, where)
+        fault = _blocked_fault(case, launch)
+        if fault is not None:
+            yield broken("R4", *fault, Where(launch))
         if not any(reason in case.text(launch.stderr) for reason in _REASONS):
+            what = "a blocked launch does not say what to restore"
             expected = f"one of {', '.join(_REASONS)} on stderr"
-            found = _last_line(case, launch)
-            yield broken(
-                "R4", "a blocked launch does not say what to restore", expected, found, where
-            )
+            yield broken("R4", what, expected, _last_line(case, launch), Where(launch))
+
+
+def _blocked_fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
+    """What, expected, found: the first thing that a blocked launch did wrong."""
+    before, after = case.log(launch.log_before), case.log(launch.log_after)
+    kept, now = before.view.complete, after.view.complete
+    last = f"{after.last_fact.type if after.last_fact else 'no fact'} as the last fact"
+    if not now.startswith(kept) or after.open_operation is None:
+        expected = "every line kept and the operation open"
+        return "a blocked launch changed the session", expected, last
+    if now != kept and before.open_attempt is not None:
+        added = now[len(kept) :].count(LF)
+        return "a blocked launch went on", "no line more", f"{added} more"
+    if now == kept:
+        ran = next(filter(None, (_act(launch, e) for e in _acts_of(case, launch))), None)
+        if ran:
+            return "a blocked launch acted", "nothing to happen", ran
+    attempt = after.open_attempt
+    if attempt is None or attempt.number != 2:
+        expected = "two attempts used up, since nothing else was changed"
+        return "a launch is blocked without cause", expected, last
+    return None
 
 
 def _acts_of(case: Case, launch: Launch) -> Iterator[object]:

@@ -50,6 +50,13 @@ WRITE = ("write", {"path": "out.txt", "content": "new"})
 INTERRUPTED = (
     "Operation interrupted after execution status became unknown; the tool was not replayed."
 )
+UNSTARTED = {
+    "invalidArguments": "Error: Tool arguments were invalid; the tool was not executed.",
+    "unknownTool": "Error: Unknown tool; the tool was not executed.",
+    "truncated": "Error: Tool call arguments were truncated by the model token limit; the tool was "
+    "not executed.",
+    "aborted": "Operation aborted before execution.",
+}
 CODES = {"completed": 0, "failed": 1, "blocked": 3, "corrupt": 4, "busy": 5, "aborted": 130}
 AGENT_PID, TOOL_PID = 100, 200
 
@@ -226,7 +233,11 @@ class Story:
         )
 
     def reply(
-        self, *said: str | tuple[str, dict[str, Any]], usage: bool = True, **changes: Any
+        self,
+        *said: str | tuple[str, Any],
+        usage: bool = True,
+        stop: str | None = None,
+        **changes: Any,
     ) -> Story:
         """The model's reply is durable: a text (default "done"), or calls."""
         calls = [
@@ -246,7 +257,7 @@ class Story:
             {
                 "stepId": self.step,
                 "attemptId": self.attempt_id,
-                "stopReason": "toolUse" if calls else "stop",
+                "stopReason": stop or ("toolUse" if calls else "stop"),
                 "message": message,
             }
         )
@@ -307,16 +318,36 @@ class Story:
         self.context.append(message)
         return self.write(entry)
 
+    def unstarted(self, reason: str, index: int = 0) -> Story:
+        """A call that never starts has its result."""
+        call = self.calls[index]
+        text = UNSTARTED[reason]
+        message = {"role": "tool", "content": text, "tool_call_id": call["id"]}
+        entry = self._entry(
+            {
+                "stepId": self.step,
+                "assistantEntryId": self.assistant,
+                "toolIndex": index,
+                "message": message,
+                "toolName": call["function"]["name"],
+                "result": {"type": "synthetic", "reason": reason},
+            }
+        )
+        self.boundary = entry["id"]
+        self.context.append(message)
+        return self.write(entry)
+
     def step_failed(self) -> Story:
         """The provider's error is durable."""
         error = {"code": "provider_error", "message": "500"}
         fact = self.record("stepFailed", stepId=self.step, attemptId=self.attempt_id, error=error)
         return self.write(fact)
 
-    def abort(self) -> Story:
+    def abort(self, phase: str = "model", **where: str) -> Story:
         """The abort is durable."""
+        kind, reason = "run", "escape"
         return self.write(
-            self.record("abortRequested", operationKind="run", phase="model", reason="escape")
+            self.record("abortRequested", operationKind=kind, phase=phase, reason=reason, **where)
         )
 
     def finish(self, outcome: str = "completed") -> Story:
