@@ -11,8 +11,8 @@ Events of `--json`: `{"event":"session","session":ID,"path":…}`; then per fact
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -123,11 +123,6 @@ def _print(stream: TextIO, text: str) -> None:
 
 def write_line(stream: TextIO, line: str) -> None:
     """Print a line at once. If nobody reads any more, go on without printing."""
-    try:
+    with contextlib.suppress(OSError):
         stream.write(line + "\n")
         stream.flush()
-    except OSError:
-        # Whatever is still in the buffer must not fail once more when the interpreter ends.
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)

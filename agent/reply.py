@@ -114,23 +114,26 @@ class StreamedReply:
 
     def reply(self) -> Reply:
         """The whole reply. Raises MalformedReply where the stream did not reach its end."""
+        try:
+            self._require_end()
+            calls = [self._calls[index] for index in sorted(self._calls)]
+            return _settle(self._content, calls, self._finish_reason, self._usage)
+        except MalformedReply as malformed:
+            malformed.usage = self._usage
+            raise
+
+    def _require_end(self) -> None:
         if not self.done or self._finish_reason is None:
             missing = "finish reason" if self._finish_reason is None else "[DONE]"
-            raise MalformedReply(
-                f"the stream ended without its {missing}",
-                code="incomplete_reply",
-                usage=self._usage,
-            )
-        calls = [self._calls[index] for index in sorted(self._calls)]
-        return _settle(self._content, calls, self._finish_reason, self._usage)
+            raise MalformedReply(f"the stream ended without its {missing}", code="incomplete_reply")
 
 
 def parse_reply(body: bytes) -> Reply:
     """The reply in a whole JSON body. Raises MalformedReply."""
     whole = _object(_parse(body), "reply")
-    _refuse_error(whole)
     usage = normalised_usage(whole.get("usage"))
     try:
+        _refuse_error(whole)
         choice = _first_choice(whole)
         message = _object(choice.get("message"), "message")
         return _settle(
@@ -179,15 +182,15 @@ def _settle(
     usage: Mapping[str, int] | None,
 ) -> Reply:
     if finish_reason not in _STOP_REASONS:
-        raise MalformedReply(f"unknown finish reason {finish_reason!r}", usage=usage)
+        raise MalformedReply(f"unknown finish reason {finish_reason!r}")
     with_calls, without = _STOP_REASONS[finish_reason]
     stop_reason = with_calls if calls else without
     if stop_reason is None:
-        raise MalformedReply(f"finish reason {finish_reason!r} without tool calls", usage=usage)
+        raise MalformedReply(f"finish reason {finish_reason!r} without tool calls")
     if any(not call.id or not call.name for call in calls):
-        raise MalformedReply("a tool call has an empty id or name", usage=usage)
+        raise MalformedReply("a tool call has an empty id or name")
     if len({call.id for call in calls}) < len(calls):
-        raise MalformedReply("two tool calls of one turn have the same id", usage=usage)
+        raise MalformedReply("two tool calls of one turn have the same id")
     if not calls:
         message: dict[str, Any] = {"role": "assistant", "content": content or ""}
         return Reply(message, stop_reason, usage)

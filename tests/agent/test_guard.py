@@ -41,12 +41,15 @@ ALIVE = "echo started; exec sleep 60"  # says so on standard error, and stays
 class Agent:
     """A process that runs one guarded tool."""
 
-    def __init__(self, command: str, lock: Path, timeout_s: float = 30) -> None:
+    def __init__(
+        self, command: str, lock: Path, timeout_s: float, inherited: tuple[int, ...]
+    ) -> None:
         self.lock = lock
         self.process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(AGENT), command, str(lock), str(timeout_s)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=inherited,
         )
 
     def wait_for(self, words: str) -> None:
@@ -89,14 +92,18 @@ def _start(tmp_path: Path) -> Iterator[Start]:
     """Starts agents that share a lock, and closes them."""
     agents: list[Agent] = []
 
+    # A descriptor that the agent has inherited itself; its tools must not.
+    inherited = os.open(os.devnull, os.O_RDONLY)
+
     def start(command: str, timeout_s: float = 30) -> Agent:
-        agents.append(Agent(command, tmp_path / "lock", timeout_s))
+        agents.append(Agent(command, tmp_path / "lock", timeout_s, (inherited,)))
         return agents[-1]
 
     yield start
     for agent in agents:
         with agent.process as process:
             process.kill()
+    os.close(inherited)
 
 
 def ended(process: psutil.Process) -> bool:

@@ -47,4 +47,7 @@ def test_a_lock_that_nobody_holds_costs_no_wait(tmp_path: Path) -> None:
     fd = os.open(path, os.O_RDWR)
     assert owner_of(fd) is None
     lock(fd, path, wait_s=0)
+    other = os.open(tmp_path / "other", os.O_RDWR | os.O_CREAT)
+    assert owner_of(other) is None  # the lock of another file is not taken for its own
+    os.close(other)
     os.close(fd)

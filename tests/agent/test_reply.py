@@ -113,6 +113,9 @@ def test_a_malformed_reply_still_tells_what_it_used() -> None:
     with pytest.raises(MalformedReply) as caught:
         parse(completion("cut", [], "length", USAGE))
     assert caught.value.usage == COUNTED
+    with pytest.raises(MalformedReply) as caught:
+        stream(delta("length"), {"choices": [], "usage": USAGE}, b"[DONE]")
+    assert caught.value.usage == COUNTED
 
 
 @pytest.mark.parametrize(

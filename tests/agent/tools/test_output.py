@@ -30,10 +30,10 @@ def test_of_many_lines_the_last_ones_are_shown() -> None:
 
 @pytest.mark.parametrize("shift", range(4))
 def test_the_cut_never_splits_a_character(shift: int) -> None:
-    text = "a" * shift + "😀" * MAX_BYTES
+    text = "😀" * MAX_BYTES + "a" * shift
     shown, cut = captured(text.encode()).shown()
     assert cut
-    assert set(shown) == {"😀"}
+    assert set(shown.removesuffix("a" * shift)) == {"😀"}
     assert MAX_BYTES - 4 < len(shown.encode()) <= MAX_BYTES
 
 
