@@ -17,7 +17,19 @@ from agent.errors import CODES, SessionError
 from agent.inspection import inspect
 from agent.reducer import SessionReducer, reduce_session
 from tests.corpus.cases import ACCEPTED, REFUSED
-from tests.corpus.writer import GONE, Log, call, uid
+from tests.corpus.writer import GONE, SNAPSHOT, Log, call, digest, uid
+
+OTHER_SNAPSHOT = SNAPSHOT | {"model": "other"}
+OTHER_CONFIGURATION = {
+    "configurationSnapshot": OTHER_SNAPSHOT,
+    "configurationDigest": digest(OTHER_SNAPSHOT),
+}
+OTHER_ANSWER = {"role": "assistant", "content": "other"}
+ANSWERS_ANOTHER = {
+    "role": "tool",
+    "content": "Operation aborted before execution.",
+    "tool_call_id": "another",
+}
 
 
 def error_of(log: Log) -> dict[str, Any]:
@@ -204,6 +216,25 @@ def test_shape_comes_before_reference_and_reference_before_reserved_id() -> None
         (Log().run().finish(finalEntryId=uid(2)), "INVALID_TRANSITION"),
         (Log().run().finish("failed", error=GONE), "INVALID_FACT"),
         (Log().run().tried().used(operationId=uid(77)), "INVALID_REFERENCE"),
+        (
+            Log().answered().run().tried().tried(2, contextThroughEntryId=uid(2)),
+            "INVALID_TRANSITION",
+        ),
+        (Log().run().tried().tried(2, **OTHER_CONFIGURATION), "INVALID_TRANSITION"),
+        (Log().asked().intent().result(message=ANSWERS_ANOTHER), "INVALID_REFERENCE"),
+        (Log().asked().unstarted("aborted", message=ANSWERS_ANOTHER), "INVALID_REFERENCE"),
+        (Log().answered().compact(inputThroughEntryId=uid(2)), "INVALID_REFERENCE"),
+        (
+            Log().answered().compact(1).tried().summary(compactedThroughEntryId=uid(9)),
+            "INVALID_REFERENCE",
+        ),
+        (
+            (log := Log().answered().compact(1).tried()).summary(
+                retainedTail=[{"sourceEntryId": log.boundary, "message": OTHER_ANSWER}]
+            ),
+            "INVALID_REFERENCE",
+        ),
+        (Log().asked().intent(assistantEntryId=uid(9)), "INVALID_REFERENCE"),  # its own id
         (Log().answered().compact().tried().reply(), "INVALID_TRANSITION"),
         (Log().answered().compact().summary(), "INVALID_TRANSITION"),
         (Log().answered().compact().tried().summary(id_=uid(77)), "INVALID_REFERENCE"),

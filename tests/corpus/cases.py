@@ -39,6 +39,7 @@ ACCEPTED: dict[str, Log] = {
     "tool-called": Log().asked(),
     "tool-pending-safe": Log().asked().intent(replay="safe"),
     "tool-pending-never": Log().asked().intent(),
+    "tool-pending-elsewhere": Log().asked().intent(environmentIdentity="there"),
     "tool-answered": Log().asked().intent().result(),
     "second-of-three-pending": Log().asked(*THREE).intent(0).result(0).intent(1),
     "later-call-pending-first": Log().asked(*THREE).intent(1),
@@ -375,6 +376,12 @@ PLANS: tuple[tuple[str, JSON, JSON], ...] = (
     ),
     ("tool-pending-never", SAME, _answers("tool-pending-never", (0, "interrupted"))),
     ("tool-pending-never", NO_READ, CHANGED),
+    ("tool-pending-elsewhere", SAME, MOVED),
+    (
+        "tool-pending-elsewhere",
+        ELSEWHERE,
+        _answers("tool-pending-elsewhere", (0, "interrupted")),
+    ),
     (
         "second-of-three-pending",
         SAME,

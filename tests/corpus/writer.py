@@ -99,7 +99,7 @@ class Log:
             "version": 2,
             "id": uid(1),
             "createdAt": 1_700_000_000_000,
-            "cwd": "/work",
+            "cwd": "/home/me/project",
             "provider": "test",
             "model": "test/model",
             "environmentIdentity": "here",
