@@ -62,7 +62,9 @@ def hold_still(
 
 
 def _detach_at_next_stop(arch: Arch, tracees: Tracees, tid: int) -> None:
-    """The thread runs; SIGSTOP is on its way to it."""
+    """The thread runs, or has a stop that was not served yet. SIGSTOP alone does not bring it to a
+    stop: the kernel may have given that to another thread, which waits for its own detach."""
+    ptrace.interrupt(tid)
     _, status = os.waitpid(tid, ptrace.WALL)
     if not os.WIFSTOPPED(status):
         return

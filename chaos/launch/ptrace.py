@@ -25,7 +25,7 @@ SYSCALL_STOP = signal.SIGTRAP | 0x80
 
 _CONT, _DETACH, _SYSCALL = 7, 17, 24
 _GETEVENTMSG, _GETREGSET, _SETREGSET = 0x4201, 0x4204, 0x4205
-_SEIZE, _LISTEN = 0x4206, 0x4208
+_SEIZE, _INTERRUPT, _LISTEN = 0x4206, 0x4207, 0x4208
 _NT_PRSTATUS = 1
 
 _SYSGOOD, _EXITKILL, _TRACESECCOMP = 1 << 0, 1 << 20, 1 << EVENT_SECCOMP
@@ -73,6 +73,11 @@ def resume(tid: int, sig: int = 0) -> None:
 def resume_to_exit(tid: int) -> None:
     """Let the thread run to the exit stop of the call at whose entry it stands."""
     _request(_SYSCALL, tid, 0, 0)
+
+
+def interrupt(tid: int) -> None:
+    """Bring a running thread to a stop."""
+    _request(_INTERRUPT, tid, 0, 0)
 
 
 def listen(tid: int) -> None:

@@ -40,6 +40,13 @@ def test_a_held_process_is_stopped_at_its_point_and_free(
     assert not alive(held[0])
 
 
+def test_a_hold_comes_to_its_end_whichever_thread_takes_the_signal(room: Room) -> None:
+    argv = (*PYTHON, PROGRAMS / "writer.py", room.log, "2", "4", "1")
+    for number in (1, 2, 3, 4, 5) * 4:
+        _, outcome = room.run(*argv, plan=kill_nth(number, kill_before()), hold=lambda pid: None)
+        assert outcome.killed
+
+
 def test_the_rest_of_the_tree_stands_too_and_goes_on_afterwards(room: Room) -> None:
     script = '(while [ ! -e stop ]; do :; done; echo rest >> "$LOG") & echo $! > pid; '
     script += "sh -c 'echo one >> \"$LOG\"'; touch stop; wait"
