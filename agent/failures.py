@@ -55,6 +55,7 @@ class StoreFailure(AgentFailure):
 
 
 def describe(error: OSError) -> str:
-    """An OSError in words, without a traceback's shape."""
+    """An OSError in words that a log can hold: a file name need not be UTF-8, the log must be."""
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
+    words = f"{error.filename}: {reason}" if error.filename else reason
+    return words.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

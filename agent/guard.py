@@ -107,7 +107,8 @@ def run_guarded(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes
         # Closing alive_w tells the guard to end whatever still runs (Ctrl-C, an error in `sink`).
         for fd in (pipes.alive_w, pipes.report_r, pipes.output_r):
             os.close(fd)
-        os.waitpid(guard, 0)
+        with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD has nobody to reap
+            os.waitpid(guard, 0)
     if not report:
         kill_descendants()
         return Ending("lost")

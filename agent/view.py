@@ -87,7 +87,4 @@ def _condition(state: SessionState) -> str:
 
 
 def _time(ms: int) -> str:
-    try:
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms // 1000))
-    except (OverflowError, ValueError, OSError):  # a log may name a time that no calendar has
-        return f"{ms} ms"
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms // 1000))

@@ -152,6 +152,12 @@ def test_a_program_that_cannot_start_says_so(tmp_path: Path) -> None:
     assert out.startswith(b"exit|127|/no/such/shell could not be started: ")
 
 
+def test_an_agent_that_was_started_with_sigchld_ignored_works_all_the_same(tmp_path: Path) -> None:
+    agent = ["-c", AGENT, "exit 3", str(tmp_path / "lock"), "9"]
+    started = ["/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh", sys.executable, *agent]
+    assert subprocess.run(started, capture_output=True, check=True).stdout == b"exit|3|\n"
+
+
 def test_what_a_program_leaves_running_ends_with_its_call(start: Start, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     command = f"setsid sh -c 'echo $$ >> {pids}; exec sleep 60' & sleep 60 & echo $! >> {pids}; "

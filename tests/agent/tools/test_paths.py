@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ def test_outside_is_refused(workspace: Path, call: Call, path: str) -> None:
 def test_inside_may_be_written_in_any_way(workspace: Path, call: Call) -> None:
     assert call("write", path=f"{workspace}/a/./b/../c.txt", content="x").kind == "success"
     assert (workspace / "a" / "c.txt").read_text() == "x"
+
+
+def test_an_error_text_is_text_even_where_a_file_name_is_not(workspace: Path, call: Call) -> None:
+    (workspace / "link").symlink_to(os.fsdecode(b"missing-\xff"))
+    result = call("read", path="link")
+    assert result.kind == "error"
+    assert "missing-\ufffd: No such file" in result.text
 
 
 def test_a_loop_of_links_is_an_error(workspace: Path, call: Call) -> None:

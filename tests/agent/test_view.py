@@ -1,0 +1,67 @@
+"""Sessions as people read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent import new_facts, strict_json
+from agent.errors import SessionError
+from agent.view import listing, transcript
+from agent.workspace import Workspace
+
+ID = "018f0000-0000-7000-8000-000000000001"
+
+
+def uuid7(number: int) -> str:
+    return f"018f0000-0000-7000-8000-{number:012x}"
+
+
+def log() -> bytes:
+    """An accepted prompt of two lines."""
+    header = new_facts.header(
+        id=ID,
+        created_at=1_700_000_000_000,
+        cwd="/w",
+        provider="p",
+        model="m",
+        environment_identity="e",
+    )
+    started = new_facts.run_started(operation_id=uuid7(3), input_entry_id=uuid7(2))
+    facts = [
+        new_facts.user_message("first\nsecond").stamp(1, uuid7(2), 1),
+        started.stamp(2, uuid7(4), 1),
+    ]
+    return strict_json.dumps(header) + b"\n" + strict_json.dumps(facts) + b"\n"
+
+
+def test_show_prints_each_fact_and_the_condition() -> None:
+    assert list(transcript(log() + b'{"torn')) == [
+        f"session {ID}, 2023-11-14T22:13:20Z, m, /w",
+        "    1 user",
+        "      first",
+        "      second",
+        "    2 runStarted",
+        "unfinished; tokens: input 0, output 0, cacheRead 0, cacheWrite 0",
+    ]
+
+
+def test_show_stops_at_the_first_bad_line() -> None:
+    lines = transcript(log() + b"\n")
+    assert next(lines).startswith("session")
+    with pytest.raises(SessionError, match="BLANK_LINE at line 3"):
+        list(lines)
+
+
+def test_sessions_lists_what_is_one_and_changes_nothing(tmp_path: Path) -> None:
+    workspace = Workspace.at(str(tmp_path))
+    path = workspace.path_of_new(ID)
+    path.write_bytes(log())
+    workspace.path_of_new(uuid7(0xA)).write_bytes(b'{"not yet')
+    workspace.path_of_new(uuid7(0xB)).write_bytes(b"\n")
+    assert list(listing(workspace)) == [
+        f"{ID}  2023-11-14T22:13:20Z  unfinished  first second",
+        f"{uuid7(0xB)}  corrupt: BLANK_LINE at line 1: expected a JSON value, found none",
+    ]
+    assert path.read_bytes() == log()
