@@ -12,7 +12,7 @@ tree is over.
 
 What it promises: after `run_guarded` returned or the agent died, no process of the tree lives, and
 the tool inherits no descriptor but its standard streams. If the guard itself is killed, the kernel
-kills the tool (PDEATHSIG) and the agent, a subreaper as well, the rest.
+kills the tool (PDEATHSIG) and the agent, a subreaper while a call lasts, the rest.
 What it does not do: it neither limits nor interprets output, and it is no sandbox.
 
 `PR_SET_PDEATHSIG` alone would not do: grandchildren live on. A process group would not do either:
@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from agent.process_tree import become_subreaper, die_with_parent, kill_descendants
+from agent.process_tree import die_with_parent, kill_descendants, set_subreaper
 
 _CHUNK = 1 << 16
 _PIPE_CHUNKS = 16  # the most that the default limits let a pipe hold (1 MiB)
@@ -85,8 +85,34 @@ def run_guarded(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes
     `lock_fd` stays open in the guard for as long as a process of the tree lives. Raises OSError
     where the machine has no room for another process; nothing was started then.
     """
-    become_subreaper()
+    set_subreaper(True)
+    try:
+        report = _run(program, lock_fd, sink)
+        if not report:
+            kill_descendants()
+            return Ending("lost")
+        how, _, code = report.decode("ascii").partition(" ")
+        return Ending(how, int(code))
+    finally:
+        set_subreaper(False)
+
+
+def _run(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes], None]) -> bytes:
+    """The guard's report; empty if the guard was killed."""
     pipes = _Pipes.open()
+    guard = _start(program, lock_fd, pipes)
+    try:
+        return _listen(pipes, sink)
+    finally:
+        # Closing alive_w tells the guard to end whatever still runs (Ctrl-C, an error in `sink`).
+        for fd in (pipes.alive_w, pipes.report_r, pipes.output_r):
+            os.close(fd)
+        with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD has nobody to reap
+            os.waitpid(guard, 0)
+
+
+def _start(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> int:
+    """Fork the guard; the agent keeps its own ends of the pipes."""
     # A signal between fork and the guard's own settings must not raise in the guard.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
@@ -101,19 +127,7 @@ def run_guarded(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes
         for fd in (pipes.output_w, pipes.alive_r, pipes.report_w):
             os.close(fd)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    try:
-        report = _listen(pipes, sink)
-    finally:
-        # Closing alive_w tells the guard to end whatever still runs (Ctrl-C, an error in `sink`).
-        for fd in (pipes.alive_w, pipes.report_r, pipes.output_r):
-            os.close(fd)
-        with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD has nobody to reap
-            os.waitpid(guard, 0)
-    if not report:
-        kill_descendants()
-        return Ending("lost")
-    how, _, code = report.decode("ascii").partition(" ")
-    return Ending(how, int(code))
+    return guard
 
 
 def _listen(pipes: _Pipes, sink: Callable[[bytes], None]) -> bytes:
@@ -150,7 +164,7 @@ def _guard(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> Never:
     """The guard process. Nothing leaves it but its report; it never returns to the caller."""
     try:
         os.setsid()
-        become_subreaper()
+        set_subreaper(True)
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored SIGCHLD would eat exit statuses

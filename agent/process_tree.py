@@ -20,9 +20,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _LOOK_AGAIN_S = 0.02  # bound on waiting for SIGCHLD, for a child forked between look and kill
 
 
-def become_subreaper() -> None:
-    """Let orphans among the descendants become children of this process, not of init."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+def set_subreaper(on: bool) -> None:
+    """While on, orphans among the descendants become children of this process, not of init."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, int(on))
 
 
 def die_with_parent() -> None:

@@ -67,7 +67,7 @@ def test_changed_tools_are_named_even_for_a_settled_step() -> None:
 
 
 def test_another_order_of_the_same_tools_is_told() -> None:
-    tools = dict(reversed(BUILTIN_TOOLS.items()))
+    tools = dict(list(BUILTIN_TOOLS.items())[::-1])
     words = explain("configuration_changed", situation(Configuration.of(settings(), tools)))
     assert "the order of the tools differs" in words
 

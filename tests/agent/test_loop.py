@@ -106,7 +106,7 @@ class World:
             found += [event_name(fact) for fact in (value if isinstance(value, list) else [value])]
         return found
 
-    def messages(self) -> list[Mapping[str, Any]]:
+    def messages(self) -> list[dict[str, Any]]:
         return reduce_session(self.log.read_bytes()).transcript
 
     def last(self) -> Mapping[str, Any]:
@@ -361,7 +361,7 @@ def test_a_request_that_died_is_asked_once_more_and_no_third_time(world: World) 
     assert twice.startswith(once)
 
 
-BLOCKED = {
+BLOCKED: dict[str, tuple[dict[str, Any], str, str]] = {
     "model": ({"model": "other"}, "configuration_changed", "set AGENT_MODEL to test/model"),
     "address": (
         {"base_url": "http://elsewhere.example/v1"},
