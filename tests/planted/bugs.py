@@ -1,0 +1,253 @@
+"""The table of planted bugs: each changes one behaviour, and names the rule that must catch it.
+
+A bug replaces one function or method of the agent. It is caught when `rule` is among the ids that
+its smallest schedule reports, at no more than `depth` kills; 0 kills: the run without a kill shows
+it already.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import agent.loop
+import agent.planner
+import agent.store
+import agent.tools.write
+from agent.loop import Loop
+from agent.planner import plan_recovery
+from agent.plans import Blocked, Finish, StartStep, StartTool
+from agent.provider import Provider
+from agent.state import Run
+from agent.store import SessionStore
+
+
+Plant = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One planted fault."""
+
+    plant: Plant
+    rule: str  # the id that must be reported
+    depth: int  # kills that the smallest schedule needs
+    scenario: str  # a scenario that provokes it
+    torn: bool = False  # only a torn write shows it
+
+
+BUGS: dict[str, Bug] = {}
+
+
+def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable[[Plant], Plant]:
+    """Enter a bug into the table under its function's name."""
+
+    def enter(plant: Plant) -> Plant:
+        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn)
+        return plant
+
+    return enter
+
+
+# -- order: fact before wire, fact before effect --------------------------------------------------
+
+
+@bug("P1", 0, "plain-answer")
+def request_before_attempt() -> None:
+    """The model is asked first, and the attempt written down when it has answered."""
+    start, complete = Loop._start_step, Provider.complete
+    early: list[Any] = []
+
+    def start_step(self: Loop, plan: StartStep) -> None:
+        early.append(complete(self._provider, self._store.state.active_context))
+        start(self, plan)
+
+    Loop._start_step = start_step  # type: ignore[method-assign]
+    Provider.complete = lambda self, context: early.pop()  # type: ignore[method-assign]
+
+
+@bug("E1", 0, "deploy-is-never-repeated")
+def effect_before_intent() -> None:
+    """The tool runs first, and its intent is written down when it is done."""
+    announce = Loop._announce_intent
+
+    def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
+        command = plan.arguments.get("command")
+        if isinstance(command, str):
+            subprocess.run(["sh", "-c", command], cwd=self._workspace, check=False)  # noqa: S607
+        announce(self, turn, plan)
+
+    Loop._announce_intent = announce_late  # type: ignore[method-assign]
+
+
+@bug("E1", 0, "deploy-is-never-repeated")
+def tool_start_before_intent() -> None:
+    """The tool's program is started before its intent, though its effect comes after."""
+    announce = Loop._announce_intent
+
+    def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
+        subprocess.run(["true", str(plan.arguments.get("command"))], check=False)  # noqa: S607
+        announce(self, turn, plan)
+
+    Loop._announce_intent = announce_late  # type: ignore[method-assign]
+
+
+# -- the planner ------------------------------------------------------------------------------------
+
+
+def _plan_instead(other: Callable[[Any, Any], Any]) -> None:
+    agent.loop.plan_recovery = other
+
+
+@bug("R1", 0, "settled-turns-stay-settled")
+def scan_back() -> None:
+    """Chapter 6: the last assistant message *that had calls* is taken for the current turn, so a
+    settled turn is opened again and the session is refused by its own reducer."""
+
+    def plan(state: Any, current: Any) -> Any:
+        made = plan_recovery(state, current)
+        operation = state.operation
+        settled = isinstance(made, Finish) and isinstance(operation, Run)
+        if settled and operation.tool_calls and not operation.abort_requested:
+            context = operation.tool_calls[-1].result_entry_id
+            return StartStep("assistant", 1, context)
+        return made
+
+    _plan_instead(plan)
+
+
+@bug("E4", 1, "deploy-is-never-repeated")
+def a_never_tool_is_run_again() -> None:
+    """What may have happened is done once more."""
+    real = agent.planner._pending
+
+    def pending(turn: Any, call: Any, intent: Any, declared: Any) -> Any:
+        made = real(turn, call, intent, declared)
+        if intent.replay == "never":
+            return StartTool(
+                "replay",
+                turn.entry_id,
+                call.index,
+                call.name,
+                intent.arguments,
+                intent.tool_started_id,
+            )
+        return made
+
+    agent.planner._pending = pending
+
+
+@bug("R1", 0, "bad-calls-then-blank-answer")
+def a_blank_answer_is_finished_as_completed() -> None:
+    """An answer without content counts as an answer."""
+    agent.planner.is_blank = lambda _: False
+
+
+@bug("R5", 2, "plain-answer")
+def attempts_exhausted_is_failed() -> None:
+    """A step whose two attempts are lost is given up by itself, which nobody asked for."""
+
+    def plan(state: Any, current: Any) -> Any:
+        made = plan_recovery(state, current)
+        if isinstance(made, Blocked) and made.reason == "attempts_exhausted":
+            return Finish("failed", error={"code": "lost", "message": "two attempts were lost"})
+        return made
+
+    _plan_instead(plan)
+
+
+# -- the store --------------------------------------------------------------------------------------
+
+
+@bug("R1", 1, "plain-answer", torn=True)
+def a_torn_tail_stays() -> None:
+    """The next line is glued to the torn one."""
+
+    def init(self: SessionStore, fd: int, path: Path) -> None:
+        real(self, fd, path)
+        self._size = self._valid
+
+    real = SessionStore.__init__
+    SessionStore.__init__ = init  # type: ignore[method-assign]
+
+
+@bug("L2", 1, "plain-answer", torn=True)
+def the_repair_cuts_a_good_line_too() -> None:
+    """Recovery by deletion: with the torn tail goes the line before it."""
+    real = SessionStore.__init__
+
+    def init(self: SessionStore, fd: int, path: Path) -> None:
+        real(self, fd, path)
+        if self._size != self._valid:
+            whole = os.pread(fd, self._valid, 0)
+            os.ftruncate(fd, whole.rfind(b"\n", 0, self._valid - 1) + 1)
+            real(self, fd, path)
+
+    SessionStore.__init__ = init  # type: ignore[method-assign]
+
+
+@bug("L7", 0, "plain-answer")
+def the_last_line_has_no_lf() -> None:
+    """The terminal fact is written without its LF, so it never counts."""
+    real = os.write
+
+    def write(fd: int, data: Any) -> int:
+        whole = bytes(data)
+        if b"operationFinished" in whole and whole.endswith(b"\n"):
+            return real(fd, whole[:-1]) + 1
+        return real(fd, whole)
+
+    agent.store.os = _With(os, write=write)  # type: ignore[assignment]
+
+
+class _With:
+    """A module with one function replaced, for one importer only."""
+
+    def __init__(self, module: Any, **replaced: Any) -> None:
+        self._module = module
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+# -- the world --------------------------------------------------------------------------------------
+
+
+@bug("E5", 0, "three-calls-in-one-turn")
+def write_in_place() -> None:
+    """The file is opened for writing where it stands: for a moment it is empty."""
+
+    def replace_file(path: Path, content: bytes, *_: Any, **__: Any) -> None:
+        path.write_bytes(content)
+
+    agent.tools.write.replace_file = replace_file
+
+
+@bug("L9", 0, "plain-answer")
+def usage_is_doubled() -> None:
+    """Every token is counted twice."""
+    real = Provider.complete
+
+    def complete(self: Provider, context: Any) -> Any:
+        reply = real(self, context)
+        usage = {name: 2 * count for name, count in (reply.usage or {}).items()}
+        return replace(reply, usage=usage)
+
+    Provider.complete = complete  # type: ignore[method-assign]
+
+
+@bug("P4", 0, "safe-read-is-replayed")
+def the_result_is_not_shown_to_the_model() -> None:
+    """The model hears another text than the log holds."""
+    real = Provider.complete
+
+    def complete(self: Provider, context: Any) -> Any:
+        told = [{**m, "content": "ok"} if m["role"] == "tool" else m for m in context]
+        return real(self, told)
+
+    Provider.complete = complete  # type: ignore[method-assign]

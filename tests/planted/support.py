@@ -1,0 +1,42 @@
+"""Scenarios whose target is the real agent with one planted bug."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from chaos.options import SweepOptions
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+from chaos.scenario import Scenario, load_scenario
+from chaos.supervise.sweep import sweep
+from chaos.target import parse_target
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = ROOT / "scenarios"
+
+
+def planted(scenario: str, bug: str) -> Scenario:
+    """The scenario of this repository, run against the agent with `bug`."""
+    sound = load_scenario(str(SCENARIOS / f"{scenario}.toml"))
+    source = (
+        sound.target.source.replace('"-m", "agent"', f'"-m", "tests.planted", "{bug}"')
+        .replace('module = "agent"', 'module = "tests.planted"')
+        .replace("[env]", f'[env]\nPYTHONPATH = "{ROOT}"')
+    )
+    return replace(sound, target=parse_target(source, sound.target.path))
+
+
+class Silent:
+    """A listener that does not care."""
+
+    def scenario_started(self, name: str) -> None: ...
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None: ...
+
+    def scenario_done(self, result: ScenarioResult) -> None: ...
+
+
+def run(scenario: Scenario, **options: object) -> SweepResult:
+    """Sweep one scenario, warm, over two lanes."""
+    settings: dict[str, object] = {"launch": "warm", "jobs": 2, **options}
+    return sweep([scenario], SweepOptions(**settings), Silent())  # type: ignore[arg-type]
