@@ -181,25 +181,26 @@ def _envelope(item: Any, expected_seq: int) -> str:
     complaint = an_object(item)
     if complaint:
         raise Refusal("INVALID_FACT", complaint)
-    kind: Any = item.get("kind")
-    complaint = _kind(kind)
-    if complaint:
-        raise Refusal("INVALID_FACT", f"kind: {complaint}")
+    kind = item.get("kind")
+    if type(kind) is not str or kind not in schema.ENVELOPES:
+        raise Refusal("INVALID_FACT", f"kind: {_kind(kind)}")
     needed, allowed = schema.ENVELOPES[kind]
     if item.keys() != needed and not needed <= item.keys() <= needed | allowed:
         odd = sorted((needed ^ item.keys()) - allowed)
         raise Refusal("INVALID_FACT", f"missing or unknown keys: {', '.join(map(ascii, odd))}")
-    if _usable_seq(item) is None:
-        raise Refusal("INVALID_FACT", f"seq: {schema.POSITIVE_SAFE_INTEGER(item['seq'])}")
-    if item["seq"] != expected_seq:
-        raise Refusal("SEQ_MISMATCH", f"expected seq {expected_seq}, found {item['seq']}")
+    seq = item["seq"]
+    if type(seq) is not int or seq != expected_seq:
+        complaint = schema.POSITIVE_SAFE_INTEGER(seq)
+        if complaint:
+            raise Refusal("INVALID_FACT", f"seq: {complaint}")
+        raise Refusal("SEQ_MISMATCH", f"expected seq {expected_seq}, found {seq}")
     complaint = uuid7(item["id"])
     if complaint:
         raise Refusal("INVALID_FACT", f"id: {complaint}")
     complaint = schema.SAFE_INTEGER(item["timestamp"])
     if complaint:
         raise Refusal("INVALID_FACT", f"timestamp: {complaint}")
-    return str(kind)
+    return kind
 
 
 def _usage_body(item: JSONObject) -> JSONObject:

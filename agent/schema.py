@@ -18,6 +18,7 @@ from agent.shapes import (
     integer,
     non_empty,
     one_of,
+    remembering,
     sha256_digest,
     string,
     string_or_null,
@@ -65,15 +66,17 @@ _ASSISTANT = Closed(
 _TOOL = Closed({"role": one_of("tool"), "content": string, "tool_call_id": non_empty})
 _MESSAGE = tagged("role", {"user": _USER, "assistant": _ASSISTANT, "tool": _TOOL})
 
-CONFIGURATION_SNAPSHOT = Closed(
-    {
-        "model": non_empty,
-        "systemPromptDigest": sha256_digest,
-        "tools": array(Closed({"name": non_empty, "definitionDigest": sha256_digest})),
-        "adapterIdentity": non_empty,
-        "routingIdentity": non_empty,
-        "outputOptionsDigest": sha256_digest,
-    }
+CONFIGURATION_SNAPSHOT = remembering(
+    Closed(
+        {
+            "model": non_empty,
+            "systemPromptDigest": sha256_digest,
+            "tools": array(Closed({"name": non_empty, "definitionDigest": sha256_digest})),
+            "adapterIdentity": non_empty,
+            "routingIdentity": non_empty,
+            "outputOptionsDigest": sha256_digest,
+        }
+    )
 )
 _ERROR = Closed({"code": non_empty, "message": non_empty})
 _COUNTERS = Closed(dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), SAFE_INTEGER))

@@ -104,13 +104,14 @@ def array(item: Check, minimum: int = 0) -> Check:
 class Closed:
     """An object with these keys, perhaps the optional ones, and no other."""
 
-    __slots__ = ("_all_match", "_free", "_optional", "_required", "_values_of")
+    __slots__ = ("_all_match", "_count", "_free", "_optional", "_required", "_values_of")
 
     def __init__(
         self, required: Mapping[str, Check], optional: Mapping[str, Check] | None = None
     ) -> None:
         self._required = dict(required)
         self._optional = dict(optional or {})
+        self._count = len(self._required)
         # Strings of fixed form are many and short: they are joined and matched all at once.
         formed = {k: c.pattern for k, c in required.items() if isinstance(c, Matching)}
         together = formed if len(formed) > 1 else {}
@@ -119,21 +120,25 @@ class Closed:
         self._free = tuple((k, c) for k, c in required.items() if k not in together)
 
     def __call__(self, value: Any) -> str:
-        return "" if self._fits(value) else self._complaint(value)
-
-    def _fits(self, value: Any) -> bool:
-        """True for most right values, fast; False says nothing yet."""
-        if type(value) is not dict or len(value) != len(self._required):
-            return False
+        """Right values are told fast; anything doubtful is looked at key by key."""
+        if type(value) is not dict:
+            return self._complaint(value)
         try:
             if self._values_of and not self._all_match("\n".join(self._values_of(value))):
-                return False
+                return self._complaint(value)
             for name, check in self._free:
                 if check(value[name]):
-                    return False
+                    return self._complaint(value)
         except (KeyError, TypeError):  # a key is missing, or no string stands where one should
-            return False
-        return True
+            return self._complaint(value)
+        known = self._count
+        if len(value) > known:
+            for name, check in self._optional.items():
+                if name in value:
+                    known += 1
+                    if check(value[name]):
+                        return self._complaint(value)
+        return "" if len(value) == known else self._complaint(value)
 
     def _complaint(self, value: Any) -> str:
         if type(value) is not dict:
@@ -149,6 +154,24 @@ class Closed:
             if complaint:
                 return f"{name}: {complaint}"
         return ""
+
+
+def remembering(check: Check) -> Check:
+    """The same check for a value that comes again and again: a repetition costs a comparison.
+
+    Only for shapes made of strings: other values can be equal without being the same (`1`, `true`).
+    """
+    last: list[Any] = []
+
+    def repeated(value: Any) -> str:
+        if last and last[0] == value:
+            return ""
+        complaint = check(value)
+        if not complaint:
+            last[:] = [value]
+        return complaint
+
+    return repeated
 
 
 def tagged(key: str, shapes: Mapping[str, Check]) -> Check:

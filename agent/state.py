@@ -116,7 +116,7 @@ class ToolIntent:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made for every call of a log, and freezing costs
 class ToolCall:
     """A call as the model made it. `arguments` is its raw text."""
 

@@ -234,7 +234,10 @@ def test_shape_comes_before_reference_and_reference_before_reserved_id() -> None
             ),
             "INVALID_REFERENCE",
         ),
-        (Log().asked().intent(assistantEntryId=uid(9)), "INVALID_REFERENCE"),  # its own id
+        (
+            Log().asked().unstarted("aborted", assistantEntryId=uid(9)),
+            "INVALID_REFERENCE",
+        ),  # its own
         (Log().answered().compact().tried().reply(), "INVALID_TRANSITION"),
         (Log().answered().compact().summary(), "INVALID_TRANSITION"),
         (Log().answered().compact().tried().summary(id_=uid(77)), "INVALID_REFERENCE"),

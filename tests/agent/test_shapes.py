@@ -13,6 +13,7 @@ from agent.shapes import (
     integer,
     non_empty,
     one_of,
+    remembering,
     sha256_digest,
     string_or_null,
     tagged,
@@ -78,3 +79,21 @@ def test_fits(check: Check, value: Any) -> None:
 )
 def test_complains(check: Check, value: Any, complaint: str) -> None:
     assert complaint in check(value)
+
+
+def test_remembering_says_the_same_and_looks_once_at_what_comes_again() -> None:
+    looked: list[Any] = []
+
+    def check(value: Any) -> str:
+        looked.append(value)
+        return "" if value == "right" else "wrong"
+
+    both = remembering(check)
+    assert [both(v) for v in ("wrong", "right", "right", "wrong", "right")] == [
+        "wrong",
+        "",
+        "",
+        "wrong",
+        "",
+    ]
+    assert looked == ["wrong", "right", "wrong"]
