@@ -25,7 +25,6 @@ from agent.provider import Provider
 from agent.state import Run
 from agent.store import SessionStore
 
-
 Plant = Callable[[], None]
 
 
@@ -53,7 +52,7 @@ def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable
     return enter
 
 
-# -- order: fact before wire, fact before effect --------------------------------------------------
+# -- order: fact before wire, fact before effect -------------------------------------------------
 
 
 @bug("P1", 0, "plain-answer")
@@ -78,7 +77,7 @@ def effect_before_intent() -> None:
     def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
         command = plan.arguments.get("command")
         if isinstance(command, str):
-            subprocess.run(["sh", "-c", command], cwd=self._workspace, check=False)  # noqa: S607
+            subprocess.run(["sh", "-c", command], cwd=self._workspace, check=False)
         announce(self, turn, plan)
 
     Loop._announce_intent = announce_late  # type: ignore[method-assign]
@@ -90,13 +89,13 @@ def tool_start_before_intent() -> None:
     announce = Loop._announce_intent
 
     def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
-        subprocess.run(["true", str(plan.arguments.get("command"))], check=False)  # noqa: S607
+        subprocess.run(["true", str(plan.arguments.get("command"))], check=False)
         announce(self, turn, plan)
 
     Loop._announce_intent = announce_late  # type: ignore[method-assign]
 
 
-# -- the planner ------------------------------------------------------------------------------------
+# -- the planner -----------------------------------------------------------------------------------
 
 
 def _plan_instead(other: Callable[[Any, Any], Any]) -> None:
@@ -160,7 +159,7 @@ def attempts_exhausted_is_failed() -> None:
     _plan_instead(plan)
 
 
-# -- the store --------------------------------------------------------------------------------------
+# -- the store -------------------------------------------------------------------------------------
 
 
 @bug("R1", 1, "plain-answer", torn=True)
@@ -215,7 +214,7 @@ class _With:
         return getattr(self._module, name)
 
 
-# -- the world --------------------------------------------------------------------------------------
+# -- the world -------------------------------------------------------------------------------------
 
 
 @bug("E5", 0, "three-calls-in-one-turn")
