@@ -130,6 +130,27 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "INVALID_FACT at line 3, seq 3: expected the keys of a record fact; found missing or "
         "unknown: mac",
     ),
+    "a fact of an unknown kind": (
+        changed(answered, 3, kind="note"),
+        "L1",
+        'INVALID_FACT at line 3, seq 3: expected kind entry, record or usage; found "note"',
+    ),
+    "usage of an operation whose name is no id": (
+        changed(answered, 4, 1, operationId="x"),
+        "L1",
+        'INVALID_FACT at line 4, seq 5: expected operationId: a lower-case UUIDv7; found "x"',
+    ),
+    "usage of an attempt whose name is no id": (
+        changed(answered, 4, 1, attemptId="x"),
+        "L1",
+        'INVALID_FACT at line 4, seq 5: expected attemptId: a lower-case UUIDv7; found "x"',
+    ),
+    "a negative counter": (
+        changed(answered, 4, 1, "usage", input=-1),
+        "L1",
+        "INVALID_FACT at line 4, seq 5: expected usage.input: an integer from 0 to "
+        "9007199254740991; found -1",
+    ),
     "an unknown record": (
         changed(answered, 3, "record", type="note"),
         "L1",

@@ -78,6 +78,7 @@ def split_turn() -> bytes:
     ]
     ids = [source["sourceEntryId"] for source in sources]
     started, began, summary, _ = compacted()[5:]
+    del started["id"], began["id"]
     started["record"] |= {
         "inputThroughEntryId": ids[-1],
         "compactedEntryIds": ids[:2],
@@ -96,6 +97,18 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "L4",
         "INVALID_TRANSITION at line 3, seq 3: expected no open operation before a user "
         "message; found run RUN is not finished",
+    ),
+    "a run within a run": (
+        log(record("runStarted", u(0x90), operationKind="run", inputEntryId=PROMPT)),
+        "L4",
+        "INVALID_TRANSITION at line 3, seq 3: expected no open operation before runStarted; "
+        "found run RUN is not finished",
+    ),
+    "a compaction within a run": (
+        log(attempt(), reply(), compacted()[5]),
+        "L4",
+        "INVALID_TRANSITION at line 5, seq 5: expected no open operation before "
+        "compactionStarted; found run RUN is not finished",
     ),
     "a run whose prompt is in the line before": (
         render(numbered(header(), *prompt())),
@@ -255,9 +268,9 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
     ),
     "a tail that begins with a result": (
         split_turn(),
-        "L3",
-        "DUPLICATE_ID at line 10, seq 10: expected an id that stands for nothing else; found "
-        "u(0x107)",
+        "L10",
+        "INVALID_TRANSCRIPT at line 12, seq 12: expected a retained tail that keeps each "
+        "result with its call; found a result for c0 without its call",
     ),
     "a summary through another message": (
         changed(compacted, 8, "entry", compactedThroughEntryId=REPLY),

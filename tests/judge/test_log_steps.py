@@ -232,6 +232,32 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "L6",
         "INVALID_REFERENCE at line 5, seq 5: expected toolCallId c0, that of call 0; found c9",
     ),
+    "an intent for an entry that is not there": (
+        changed(tool_run, 5, "record", assistantEntryId=u(0x90)),
+        "L6",
+        "INVALID_REFERENCE at line 5, seq 5: expected assistantEntryId to name a message of "
+        "this log; found u(0x90)",
+    ),
+    "an intent under another step": (
+        changed(tool_run, 5, "record", stepId=STEP_2),
+        "L6",
+        "INVALID_REFERENCE at line 5, seq 5: expected stepId STEP, that of call 0; found STEP_2",
+    ),
+    "an intent for another tool": (
+        changed(tool_run, 5, "record", toolName="read"),
+        "L6",
+        "INVALID_REFERENCE at line 5, seq 5: expected toolName bash, that of call 0; found read",
+    ),
+    "a result under another step": (
+        changed(tool_run, 6, "entry", stepId=STEP_2),
+        "L6",
+        "INVALID_REFERENCE at line 6, seq 6: expected stepId STEP, that of call 0; found STEP_2",
+    ),
+    "a result of another tool": (
+        changed(tool_run, 6, "entry", toolName="read"),
+        "L6",
+        "INVALID_REFERENCE at line 6, seq 6: expected toolName bash, that of call 0; found read",
+    ),
     "an intent for a tool that was not offered": (
         changed(tool_run, 3, "record", **without_tools()),
         "L6",
