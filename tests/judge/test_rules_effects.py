@@ -80,6 +80,16 @@ def test_e1_helpers_and_sweeps_are_no_tools() -> None:
     assert broken(ended(story)) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "call"), [("notes.txt", None, "unlink"), (".killpoint-tmp-1", "x", "write")]
+)
+def test_e1_what_is_no_sweep_needs_an_intent(path: str, text: str | None, call: str) -> None:
+    story = Story("deploy it", files={"notes.txt": "x"}).launch("run").change(path, text, call)
+    assert "E1" in ids(
+        story.header().prompt().attempt().request().reply().finish().end().evidence()
+    )
+
+
 def test_e2_and_e4_a_call_recorded_never_is_run_again() -> None:
     story = killed_deploy().launch("resume").exec().effect().result()
     assert broken(ended(story)) == [

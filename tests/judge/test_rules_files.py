@@ -104,6 +104,11 @@ def test_e5_after_a_kill(how: Callable[[Story], Story], broken_rules: list[str])
     assert ids(killed(how).evidence(REFERENCE)) == broken_rules
 
 
+def test_e5_a_finished_file_renamed_into_place_is_whole_without_a_reference() -> None:
+    assert ids(killed(atomic).evidence()) == []
+    assert ids(killed(at_once).evidence()) == ["E5"]
+
+
 def test_e5_a_file_that_is_gone() -> None:
     assert ids(killed(lambda s: s.change("out.txt", None, "unlink")).evidence(REFERENCE)) == ["E5"]
 

@@ -151,3 +151,18 @@ def test_l9_owes_nothing_where_the_provider_reported_nothing() -> None:
     story = Story("say it").launch("run").header().prompt().attempt().request(usage=None)
     story.reply("said", usage=False).finish().end()
     assert broken(story.idle().probe().evidence()) == []
+
+
+def test_l9_owes_nothing_before_the_end_of_a_course() -> None:
+    story = Story("say it").launch("run", "log:usage#1/before").header().prompt().attempt()
+    story.request().reply("said", usage=False)
+    story.write(story.usage()).dead()
+    assert broken(story.evidence(merged_into="another")) == []
+    story.launch("resume").finish().end()
+    assert "L9" in ids(story.idle().probe().evidence())
+
+
+def test_l9_leaves_a_usage_fact_without_counters_to_l1() -> None:
+    story = Story("say it").launch("run").header().prompt().attempt().request()
+    story.reply("said", usage=False).write({**story.usage(), "usage": 7}).finish().end()
+    assert ids(story.evidence()) == ["L1"]

@@ -86,6 +86,10 @@ def test_r1_a_probe_that_uses_no_tool() -> None:
     assert ids(story.finish().end().evidence()) == ["R1"]
 
 
+def test_r1_a_probe_that_finds_the_session_busy_is_x1s() -> None:
+    assert ids(plain().idle().launch("probe").end(5).evidence()) == ["X1"]
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -176,6 +180,12 @@ def test_r3_a_change_that_no_call_was_seen_to_do() -> None:
 def test_r3_a_wrapper_that_starts_the_target_is_no_act() -> None:
     story = plain().launch("idle").exec("/usr/bin/python", "-m", "agent", "idle").end()
     assert broken(story.evidence()) == []
+
+
+def test_r3_holds_for_a_blocked_session_too() -> None:
+    story = exhausted().end(3, stderr="attempts_exhausted").launch("idle").exec("make")
+    (message,) = [m for m in rules(story.end(3, stderr="attempts_exhausted")) if "R3" in m]
+    assert message.startswith("R3: an idle resume was not idle: expected nothing to happen, found")
 
 
 def test_r3_is_not_judged_where_the_first_resume_left_work() -> None:
