@@ -1,1 +1,1 @@
-"""Killpoint's harness: kill a real agent process at exact instants, resume it, judge what is left."""
+"""Killpoint's harness: kill a real agent at exact instants, resume it, judge what is left."""

@@ -16,7 +16,7 @@ from chaos.evidence import Evidence
 class Verdict(StrEnum):
     """The four things that can be said of a schedule."""
 
-    PASS = "PASS"
+    PASS = "PASS"  # noqa: S105 - a verdict
     VIOLATION = "VIOLATION"
     INCONCLUSIVE = "INCONCLUSIVE"
     HARNESS_ERROR = "HARNESS_ERROR"

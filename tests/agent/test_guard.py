@@ -185,11 +185,13 @@ def test_the_lock_is_held_until_the_tree_is_gone(start: Start) -> None:
     agent.wait_for("started")
     guard, tool = sorted(agent.tree(), key=lambda p: p.ppid() != agent.process.pid)
     guard.suspend()
-    agent.process.kill()
-    agent.process.wait()
-    assert not ended(tool)
-    assert not agent.lock_is_free_within(0.1)  # the agent is dead, its tool is not
-    guard.resume()
+    try:
+        agent.process.kill()
+        agent.process.wait()
+        assert not ended(tool)
+        assert not agent.lock_is_free_within(0.1)  # the agent is dead, its tool is not
+    finally:
+        guard.resume()
     assert agent.lock_is_free_within(2)
     assert ended(tool)
 

@@ -20,10 +20,18 @@ from chaos.evidence import (
     LogWrite,
     Request,
 )
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
+from chaos.results import (
+    Closure,
+    ScenarioResult,
+    ScheduleResult,
+    SweepResult,
+    Verdict,
+    Violation,
+)
 from chaos.scenario import Scenario, parse_scenario
 from chaos.target import load_target
 
+CLOSURE = Closure(complete=False, states=2, depth=1, harvested=0, left=4)
 SECRET = "sk-killpoint-0123"
 POINT = "log:toolStarted[bash]#1/after"
 STATEMENTS = {"E2": "an effect that may not be replayed happens at most once per intent"}
@@ -174,7 +182,7 @@ def inconclusive() -> ScheduleResult:
 
 def scenario_result(*schedules: ScheduleResult, error: str = "") -> ScenarioResult:
     points = ("log:header#1", "log:toolStarted[bash]#1")
-    return ScenarioResult("deploy", "/s/deploy.toml", points, schedules, 2, 1.5, error)
+    return ScenarioResult("deploy", "/s/deploy.toml", points, schedules, CLOSURE, 1.5, error)
 
 
 def sweep_result(

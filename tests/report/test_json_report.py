@@ -53,7 +53,13 @@ def test_the_whole_of_a_small_report() -> None:
                         "artifact": "f.json",
                     },
                 ],
-                "closure": {"complete": False, "states": 2, "depth": 1},
+                "closure": {
+                    "complete": False,
+                    "states": 2,
+                    "depth": 1,
+                    "harvested": 0,
+                    "left": 4,
+                },
             }
         ],
         "summary": {

@@ -91,7 +91,7 @@ def test_a_changed_blob_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
     save_evidence(evidence(), tmp_path)
     (tmp_path / "evidence.json").write_text(damage)
-    with pytest.raises(UsageError, match="evidence.json"):
+    with pytest.raises(UsageError, match=r"evidence\.json"):
         load_evidence(tmp_path)
 
 
