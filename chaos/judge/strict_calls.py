@@ -38,6 +38,9 @@ SYNTHETIC_TEXT = {
 def tool_started(state: State, fact_id: str, body: Body) -> Ids:
     """An intent: the call, by every name it has, may now be carried out once."""
     operation = the_operation(state, body, "L6")
+    require(
+        not operation.aborted, "L11", INVALID_TRANSITION, "no intent after the abort", "toolStarted"
+    )
     turn, call = _the_call(state, body)
     _require_untouched(call, "an intent")
     _require_same(body["toolCallId"], call.id, "toolCallId", call)
@@ -47,9 +50,6 @@ def tool_started(state: State, fact_id: str, body: Body) -> Ids:
         INVALID_REFERENCE,
         f"a tool that the attempt offered ({', '.join(sorted(turn.tools)) or 'none'})",
         call.name,
-    )
-    require(
-        not operation.aborted, "L11", INVALID_TRANSITION, "no intent after the abort", "toolStarted"
     )
     require(
         turn.stop == "toolUse",
