@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TextIO
+from typing import Any, NamedTuple, TextIO
 
 from agent import reports
 from agent.errors import SessionError
@@ -47,14 +47,44 @@ def _resume(a: argparse.Namespace, output: Output) -> ExitCode:
     return commands.resume(a.workspace, a.session, output)
 
 
+class _Command(NamedTuple):
+    """A command: what it does, and its arguments as argparse takes them."""
+
+    run: Callable[[argparse.Namespace, Output], ExitCode]
+    help: str
+    arguments: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+_WORKSPACE = ("--workspace", {"metavar": "DIR", "default": ".", "help": "default: here"})
+_JSON = ("--json", {"action": "store_true", "help": "print events as JSON lines"})
+_ID = ("--session", {"metavar": "ID", "help": "session to begin or go on with (UUIDv7)"})
+_SESSION = ("session", {"metavar": "SESSION", "help": "id or file"})
+_PROMPT = ("prompt", {"metavar": "PROMPT"})
+_FILE = ("file", {"metavar": "FILE"})
+_CONFIG = ("--config", {"metavar": "CURRENT.json", "required": True})
+
 # The commands that work are imported when they are given: the others start twice as fast.
-_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Output], ExitCode]] = {
-    "run": _run,
-    "resume": _resume,
-    "sessions": lambda a, _: reports.sessions(a.workspace),
-    "show": lambda a, _: reports.show(a.workspace, a.session),
-    "inspect": lambda a, _: reports.inspect(a.file),
-    "plan": lambda a, _: reports.plan(a.file, a.config),
+_COMMANDS: Mapping[str, _Command] = {
+    "run": _Command(
+        _run, "accept a prompt and work on it to its end", (_WORKSPACE, _ID, _JSON, _PROMPT)
+    ),
+    "resume": _Command(
+        _resume, "bring an unfinished operation to its end", (_WORKSPACE, _JSON, _SESSION)
+    ),
+    "sessions": _Command(
+        lambda a, _: reports.sessions(a.workspace), "list the sessions", (_WORKSPACE,)
+    ),
+    "show": _Command(
+        lambda a, _: reports.show(a.workspace, a.session), "print a session", (_WORKSPACE, _SESSION)
+    ),
+    "inspect": _Command(
+        lambda a, _: reports.inspect(a.file), "reduce a log to its state, as JSON", (_FILE,)
+    ),
+    "plan": _Command(
+        lambda a, _: reports.plan(a.file, a.config),
+        "print the recovery plan of a log, as JSON",
+        (_CONFIG, _FILE),
+    ),
 }
 
 
@@ -63,12 +93,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     _use_utf8(sys.stdout)
     _use_utf8(sys.stderr)
     try:
-        arguments = _parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        arguments = _parse(words)
     except SystemExit as exit_:  # argparse has printed what was wrong, or the help
         return int(exit_.code or 0)
     output = Output(sys.stdout, sys.stderr, events=getattr(arguments, "json", False))
     try:
-        return int(_COMMANDS[arguments.command](arguments, output))
+        return int(_COMMANDS[arguments.command].run(arguments, output))
     except AgentFailure as failure:
         return _report(output, failure.exit_code, str(failure))
     except SessionError as error:
@@ -86,29 +117,19 @@ def _report(output: Output, code: ExitCode, message: str, **more: object) -> int
     return int(code)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    """Only the parser of the command that is given is made: argparse is half of a start."""
     parser = argparse.ArgumentParser(
         prog="python -m agent", description="A durable, crash-only agent."
     )
-    command = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = command.add_parser("run", help="accept a prompt and work on it to its end")
-    run.add_argument("--session", metavar="ID", help="session to begin or go on with (UUIDv7)")
-    run.add_argument("prompt", metavar="PROMPT")
-    resume = command.add_parser("resume", help="bring an unfinished operation to its end")
-    resume.add_argument("session", metavar="SESSION", help="id or file")
-    sessions = command.add_parser("sessions", help="list the sessions of a workspace")
-    show = command.add_parser("show", help="print a session")
-    show.add_argument("session", metavar="SESSION", help="id or file")
-    for parsed in (run, resume, sessions, show):
-        parsed.add_argument("--workspace", metavar="DIR", default=".", help="default: here")
-    for parsed in (run, resume):
-        parsed.add_argument("--json", action="store_true", help="print events as JSON lines")
-    inspect = command.add_parser("inspect", help="reduce a log to its state, as JSON")
-    plan = command.add_parser("plan", help="print the recovery plan of a log, as JSON")
-    for parsed in (inspect, plan):
-        parsed.add_argument("file", metavar="FILE")
-    plan.add_argument("--config", metavar="CURRENT.json", required=True)
-    return parser
+    given = words[0] if words and words[0] in _COMMANDS else None
+    parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in [given] if given else _COMMANDS:
+        command = _COMMANDS[name]
+        added = parsers.add_parser(name, help=command.help)
+        for flag, settings in command.arguments:
+            added.add_argument(flag, **settings)
+    return parser.parse_args(words)
 
 
 def _use_utf8(stream: TextIO) -> None:
