@@ -1,4 +1,4 @@
-"""The judge's reading against the public corpus of the contract, where it lies beside the project."""
+"""The judge's reading against the public corpus, where a checkout has it beside the repository."""
 
 from __future__ import annotations
 
