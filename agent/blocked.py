@@ -17,7 +17,8 @@ from agent.state import Idle, Run, SessionState, Step
 _RESTORE: Mapping[str, str] = {
     "model": "set AGENT_MODEL to {was}",
     "routingIdentity": "set AGENT_BASE_URL to {was}",
-    "systemPromptDigest": "use the version of the agent that has the recorded system prompt",
+    "systemPromptDigest": "AGENTS.md has changed since the request was made, or the agent's own "
+    "prompt has: make AGENTS.md what it was, or use the version of the agent with that prompt",
     "adapterIdentity": "use the version of the agent that has the recorded adapter",
     "outputOptionsDigest": "use the version of the agent that has the recorded output options",
 }

@@ -35,7 +35,7 @@ def run(workspace_dir: str, session: str | None, prompt: str, output: Output) ->
     session_id = session or IdSource().fresh()
     require_session_id(session_id)
     path = workspace.find(session_id) or workspace.path_of_new(session_id)
-    configuration = Configuration.of(settings)
+    configuration = Configuration.of(settings).in_workspace(workspace.root)
     with SessionStore.open(path, create=True) as store:
         if not store.is_session:
             store.begin(_header(session_id, workspace, settings))
@@ -62,7 +62,8 @@ def resume(workspace_dir: str, session: str, output: Output) -> ExitCode:
             settings = Settings.from_environment(os.environ, workspace)
             settings.require_key()
             output.session(store.state.header.id, path)
-            outcome = Loop(store, Configuration.of(settings), workspace.root, output.fact).drive()
+            configuration = Configuration.of(settings).in_workspace(workspace.root)
+            outcome = Loop(store, configuration, workspace.root, output.fact).drive()
     output.outcome(outcome)
     return outcome.exit_code
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from agent.canonical import digest
 from agent.failures import UsageFailure
 from agent.planner import CurrentConfiguration, CurrentTool
-from agent.prompt import SYSTEM_PROMPT
+from agent.prompt import SYSTEM_PROMPT, system_prompt
 from agent.tools import BUILTIN_TOOLS, Tool
 from agent.workspace import Workspace
 
@@ -100,11 +101,16 @@ class Configuration:
     current: CurrentConfiguration  # what the planner compares with
 
     @classmethod
-    def of(cls, settings: Settings, tools: Mapping[str, Tool] = BUILTIN_TOOLS) -> Configuration:
-        """The configuration of this process."""
+    def of(
+        cls,
+        settings: Settings,
+        tools: Mapping[str, Tool] = BUILTIN_TOOLS,
+        prompt: str = SYSTEM_PROMPT,
+    ) -> Configuration:
+        """The configuration under this system prompt; `in_workspace` reads the one of now."""
         snapshot = {
             "model": settings.model,
-            "systemPromptDigest": digest(SYSTEM_PROMPT),
+            "systemPromptDigest": digest(prompt),
             "tools": [
                 {"name": tool.name, "definitionDigest": tool.definition_digest}
                 for tool in tools.values()
@@ -121,7 +127,12 @@ class Configuration:
                 for tool in tools.values()
             ),
         )
-        return cls(settings, tools, SYSTEM_PROMPT, snapshot, current)
+        return cls(settings, tools, prompt, snapshot, current)
+
+    def in_workspace(self, workspace: Path) -> Configuration:
+        """This configuration under the system prompt that the workspace gives now."""
+        prompt = system_prompt(workspace)
+        return self if prompt == self.system_prompt else self.of(self.settings, self.tools, prompt)
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Loop:
         self._configuration = configuration
         self._workspace = workspace
         self._announce = announce
-        self._provider = Provider(configuration)
+        self._provider = Provider(configuration.settings)
         self._outcome = Outcome("idle")
 
     def accept(self, prompt: str) -> None:
@@ -98,6 +98,10 @@ class Loop:
                 "the session has an unfinished compaction, which this version of the agent cannot "
                 "carry out; nothing was changed: finish it with the program that began it"
             )
+        if plan.attempt == 1:
+            # A step of its own is asked under what holds now: AGENTS.md may have been changed by
+            # the tool before. What changes while a request is open was changed by somebody else.
+            self._configuration = self._configuration.in_workspace(self._workspace)
         self._commit(
             new_facts.step_attempt(
                 operation_id=self._operation.operation_id,
@@ -112,7 +116,8 @@ class Loop:
         )
         step = self._step
         try:
-            self._settle(step, self._provider.complete(self._store.state.active_context))
+            context = self._store.state.active_context
+            self._settle(step, self._provider.complete(self._configuration, context))
         except FailedAttempt as failed:
             self._close_attempt(step, {"code": failed.code, "message": str(failed)}, failed.usage)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agent import strict_json
-from agent.configuration import OUTPUT_OPTIONS, Configuration
+from agent.configuration import OUTPUT_OPTIONS, Configuration, Settings
 from agent.reply import FailedAttempt, MalformedReply, Reply, StreamedReply, error_text, parse_reply
 from agent.sse import EventDecoder
 
@@ -41,20 +41,19 @@ class Limits:
 class Provider:
     """The adapter to one base URL. Use it as a context manager, or `close` it."""
 
-    def __init__(self, configuration: Configuration, limits: Limits | None = None) -> None:
-        self._configuration = configuration
-        self._settings = configuration.settings
+    def __init__(self, settings: Settings, limits: Limits | None = None) -> None:
+        self._settings = settings
         self._limits = limits or Limits()
         self._client: httpx.Client | None = None
 
-    def complete(self, context: Sequence[Mapping[str, Any]]) -> Reply:
+    def complete(self, configuration: Configuration, context: Sequence[Mapping[str, Any]]) -> Reply:
         """The model's reply to the active context. Raises FailedAttempt."""
         import httpx  # the longest import there is: only for a process that asks the model
 
         if self._client is None:
             self._client = self._open_client()
         try:
-            return self._exchange(self._client, self.request_body(context))
+            return self._exchange(self._client, request_body(configuration, context))
         except FailedAttempt as failed:
             message = self._settings.redact(str(failed))
             raise type(failed)(code=failed.code, message=message, usage=failed.usage) from None
@@ -64,19 +63,6 @@ class Provider:
             raise self._failed("connection_failed", "cannot be reached", error) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed("connection_lost", "broke off the exchange", error) from None
-
-    def request_body(self, context: Sequence[Mapping[str, Any]]) -> bytes:
-        """The bytes of a request: system message, then the context exactly as the log has it."""
-        system = {"role": "system", "content": self._configuration.system_prompt}
-        body: dict[str, Any] = {
-            "model": self._settings.model,
-            "messages": [system, *context],
-            "tools": [tool.definition for tool in self._configuration.tools.values()],
-            **OUTPUT_OPTIONS,
-        }
-        if self._settings.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return strict_json.dumps(body)
 
     def close(self) -> None:
         if self._client is not None:
@@ -143,6 +129,20 @@ class Provider:
     def _failed(self, code: str, what: str, error: Exception) -> FailedAttempt:
         text = f"{self._settings.base_url} {what}: {str(error) or type(error).__name__}"
         return FailedAttempt(code, self._settings.redact(text))
+
+
+def request_body(configuration: Configuration, context: Sequence[Mapping[str, Any]]) -> bytes:
+    """The bytes of a request: system message, then the context exactly as the log has it."""
+    settings = configuration.settings
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [{"role": "system", "content": configuration.system_prompt}, *context],
+        "tools": [tool.definition for tool in configuration.tools.values()],
+        **OUTPUT_OPTIONS,
+    }
+    if settings.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return strict_json.dumps(body)
 
 
 def _streamed(chunks: Iterator[bytes]) -> Reply:

@@ -32,8 +32,8 @@ def _route() -> Iterator[respx.Route]:
 
 @pytest.fixture(name="complete")
 def _complete(configured: Configuration) -> Iterator[Callable[[], Any]]:
-    provider = Provider(configured)
-    yield lambda: provider.complete(CONTEXT)
+    provider = Provider(configured.settings)
+    yield lambda: provider.complete(configured, CONTEXT)
     provider.close()
 
 
@@ -65,8 +65,9 @@ def test_a_stream_is_read_because_of_its_content_type(route: respx.Route) -> Non
     ]
     body = "".join(f": wait\n\ndata: {json.dumps(event)}\n\n" for event in events)
     route.respond(text=body + "data: [DONE]\n\n", headers={"content-type": "text/event-stream"})
-    provider = Provider(configuration(base_url=BASE, stream=True))
-    reply = provider.complete(CONTEXT)
+    streaming = configuration(base_url=BASE, stream=True)
+    provider = Provider(streaming.settings)
+    reply = provider.complete(streaming, CONTEXT)
     provider.close()
     assert reply.message["tool_calls"] == [call("bash", '{"com":1}')]
     assert json.loads(route.calls.last.request.content)["stream"] is True
@@ -130,9 +131,9 @@ def test_size_and_time_of_a_reply_are_bounded(
         (Limits(reply_bytes=999), "reply_too_large"),
         (Limits(total_s=-1), "timeout"),
     ):
-        provider = Provider(configured, limits)
+        provider = Provider(configured.settings, limits)
         with pytest.raises(FailedAttempt) as caught:
-            provider.complete(CONTEXT)
+            provider.complete(configured, CONTEXT)
         provider.close()
         assert caught.value.code == code
 
@@ -142,8 +143,9 @@ def test_a_server_that_falls_silent_is_a_timeout() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
-        provider = Provider(configuration(base_url=url), Limits(silence_s=0.05))
+        silent = configuration(base_url=url)
+        provider = Provider(silent.settings, Limits(silence_s=0.05))
         with pytest.raises(FailedAttempt) as caught:
-            provider.complete(CONTEXT)
+            provider.complete(silent, CONTEXT)
         provider.close()
     assert caught.value.code == "timeout"
