@@ -11,6 +11,7 @@ what the preloaded libraries computed at import.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -19,9 +20,10 @@ import runpy
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from chaos.launch import child
 
@@ -105,7 +107,30 @@ def _run(request: Mapping[str, Any], go: int, report: int, *, here: bool) -> Non
     for name in [name for name in sys.modules if name.split(".")[0] == "chaos"]:
         del sys.modules[name]  # the target may have a package of that name
     importlib.invalidate_caches()
-    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as exit_:
+        _end(exit_)
+    _end(SystemExit())
+
+
+def _end(exit_: SystemExit) -> NoReturn:
+    """What an interpreter does at its end, without taking its memory apart object by object: that
+    would copy every page it shares with the warm parent, which costs more than a short run."""
+    code = exit_.code
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)  # noqa: T201 - as sys.exit("text") does
+    status = 0 if code is None else code & 0xFF if isinstance(code, int) else 1
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        status = 120  # as the interpreter says it
+    os._exit(status)
 
 
 def _send(channel: socket.socket, data: bytes) -> None:
