@@ -7,6 +7,9 @@ seed, history and variant; `tests.loggen.sample_at` makes that log again.
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from agent.inspection import inspect
@@ -80,3 +83,13 @@ def test_histories_without_a_mutation_are_accepted_by_both() -> None:
     for seed in range(100, 400):
         (sample,) = samples(1, seed)
         assert agents(sample.data) == judges(sample.data) == ("ok",), described(sample)
+
+
+def test_the_generator_shares_no_code_with_either_reader() -> None:
+    for path in (Path(__file__).parent / "loggen").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            roots = {name.partition(".")[0] for name in names}
+            assert not roots & {"agent", "chaos"}, f"{path.name}:{node.lineno}"
