@@ -11,6 +11,7 @@ Source: seccomp(2), linux/filter.h.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from chaos.launch.table import Arch, Row
 
@@ -25,6 +26,7 @@ _NUMBER, _ARCH, _ARGS = 0, 4, 16  # offsets in struct seccomp_data
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, k
 
 
+@lru_cache
 def assemble(arch: Arch) -> bytes:
     """The filter for all rows of the table that this architecture has."""
     program: list[Instruction] = [

@@ -92,12 +92,18 @@ class Course:
         self.recorder = Recorder(stage.room, self._key_of if harvest else None, start)
         self._base_url = ""
         self.image = ""  # key of the last crash image
+        self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
 
-    def run(self, merge: Callable[[str], str | None] = lambda _: None) -> Evidence:
+    def run(
+        self,
+        merge: Callable[[str], str | None] = lambda _: None,
+        known_end: Callable[[str], bool] = lambda _: False,
+    ) -> Evidence:
         """Carry the schedule out. `merge` is told the key of the crash image after the last kill
         and may name the schedule that has judged this image to its end already: then this one
-        stops there."""
+        stops there. `known_end` is told the key of what the recovery left: a known one needs no
+        idle resume and no probe turn any more."""
         room = self.stage.room
         if self.start:
             self.start.restore(room)
@@ -118,6 +124,9 @@ class Course:
                     merged = merge(self.image)
                     if merged is not None:
                         return self._evidence(merged)
+        self.end = self._key_of(room.log())
+        if known_end(self.end):
+            return self._evidence(None)
         end = len(self.scenario.steps)
         if self._accepted(room.log()) and not self.launches[-1].timed_out:
             self._launch("idle", end, None)

@@ -27,6 +27,7 @@ from chaos.launch.warm import WarmLauncher
 from chaos.points import Schedule
 from chaos.provider.mock import MockProvider
 from chaos.results import Verdict
+from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.conclude import conclude, harness_error
 from chaos.supervise.course import Course, Stage
@@ -44,6 +45,13 @@ class Lane:
         self._api_key = f"sk-killpoint-{secrets.token_hex(12)}"
         self._mock: MockProvider | None = None
         self._warm: dict[str, WarmLauncher] = {}
+        self._ends: dict[str, set[str]] = {}  # by scenario: what recoveries left, judged and good
+
+    def ends(self, scenario: Scenario) -> set[str]:
+        """Keys of the ends of this scenario from which an idle resume and a probe turn passed."""
+        return self._ends.setdefault(
+            scenario.path + scenario.source + scenario.target.source, set()
+        )
 
     def stage(self, target: Target, launch: str) -> Stage:
         """Where a course of this target runs."""
@@ -141,8 +149,11 @@ def _carry_out(
             start=start,
             harvest=work.harvest,
         )
-        evidence = replace(course.run(judged.get), references=work.references)
+        ends = lane.ends(work.scenario)
+        evidence = replace(course.run(judged.get, ends.__contains__), references=work.references)
         result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
+        if result.verdict is Verdict.PASS and evidence.merged_into is None:
+            ends.add(course.end)
     except ChaosError as error:
         return Explored(branch, harness_error(branch, str(error), started), "")
     except Exception:  # the harness must never take its own fault for the target's
