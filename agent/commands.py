@@ -30,7 +30,7 @@ def run(workspace_dir: str, session: str | None, prompt: str, output: Output) ->
     """Accept a prompt in a new or an idle session and work on it to its end."""
     workspace = Workspace.at(workspace_dir)
     _require_prompt(prompt)
-    settings = Settings.from_environment(os.environ, workspace)
+    settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
     settings.require_key()
     session_id = session or IdSource().fresh()
     require_session_id(session_id)
@@ -42,7 +42,7 @@ def run(workspace_dir: str, session: str | None, prompt: str, output: Output) ->
         outcome = _refusal(store, configuration, session_id)
         if outcome is None:
             output.session(session_id, path)
-            loop = Loop(store, configuration, workspace.root, output.fact)
+            loop = Loop(store, configuration, workspace.root, output.fact, output.text)
             loop.accept(prompt)
             outcome = loop.drive()
     output.outcome(outcome)
@@ -59,11 +59,11 @@ def resume(workspace_dir: str, session: str, output: Output) -> ExitCode:
         elif isinstance(store.state.operation, Idle):
             outcome = Outcome("idle", f"session {store.state.header.id} is idle: nothing to do")
         else:
-            settings = Settings.from_environment(os.environ, workspace)
+            settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
             settings.require_key()
             output.session(store.state.header.id, path)
             configuration = Configuration.of(settings).in_workspace(workspace.root)
-            outcome = Loop(store, configuration, workspace.root, output.fact).drive()
+            outcome = Loop(store, configuration, workspace.root, output.fact, output.text).drive()
     output.outcome(outcome)
     return outcome.exit_code
 

@@ -41,12 +41,17 @@ class Settings:
     api_key: str = field(repr=False)  # "" where none is set
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str], workspace: Workspace) -> Settings:
-        """Read AGENT_*. Raises UsageFailure for values that cannot be used."""
+    def from_environment(
+        cls, environ: Mapping[str, str], workspace: Workspace, *, stream: bool = False
+    ) -> Settings:
+        """Read AGENT_*. Raises UsageFailure for values that cannot be used.
+
+        `stream` is whether to stream where AGENT_STREAM says neither 1 nor 0.
+        """
         found = cls(
             base_url=(environ.get("AGENT_BASE_URL") or DEFAULT_BASE_URL).rstrip("/"),
             model=environ.get("AGENT_MODEL") or DEFAULT_MODEL,
-            stream=environ.get("AGENT_STREAM") == "1",
+            stream={"1": True, "0": False}.get(environ.get("AGENT_STREAM", ""), stream),
             environment_identity=environ.get("AGENT_ENVIRONMENT_IDENTITY") or str(workspace.root),
             api_key=next((environ[name] for name in KEY_VARIABLES if environ.get(name)), ""),
         )

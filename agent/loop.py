@@ -34,7 +34,7 @@ from agent.plans import (
     StartTool,
     SyntheticResult,
 )
-from agent.provider import Provider
+from agent.provider import Provider, Show
 from agent.reply import FailedAttempt, MalformedReply, Reply
 from agent.state import Compaction, Idle, Run, Step, ToolIntent, Turn
 from agent.store import Reserved, SessionStore
@@ -45,15 +45,24 @@ Announce = Callable[[Mapping[str, Any]], None]  # is given each fact once it is 
 
 
 class Loop:
-    """Drives one open session. `announce` hears of every fact this process made durable."""
+    """Drives one open session. `announce` hears of every fact this process made durable.
+
+    `show` is given the text of a streamed reply as it comes, before it is durable.
+    """
 
     def __init__(
-        self, store: SessionStore, configuration: Configuration, workspace: Path, announce: Announce
+        self,
+        store: SessionStore,
+        configuration: Configuration,
+        workspace: Path,
+        announce: Announce,
+        show: Show = lambda _: None,
     ) -> None:
         self._store = store
         self._configuration = configuration
         self._workspace = workspace
         self._announce = announce
+        self._show = show
         self._provider = Provider(configuration.settings)
         self._outcome = Outcome("idle")
 
@@ -117,7 +126,7 @@ class Loop:
         step = self._step
         try:
             context = self._store.state.active_context
-            self._settle(step, self._provider.complete(self._configuration, context))
+            self._settle(step, self._provider.complete(self._configuration, context, self._show))
         except FailedAttempt as failed:
             self._close_attempt(step, {"code": failed.code, "message": str(failed)}, failed.usage)
 

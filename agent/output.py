@@ -2,7 +2,8 @@
 
 What it promises: an event is printed only after its fact is durable, and the outcome comes last; a
 reader that goes away ends the printing, never the work. Text for people has no control characters
-but line ends and tabs, whatever model and tools wrote.
+but line ends and tabs, whatever model and tools wrote. People see a streamed reply as it comes; if
+it breaks off they are told that nothing of it is kept.
 What it does not do: it decides nothing, and keeps nothing.
 
 Events of `--json`: `{"event":"session","session":ID,"path":…}`; then per fact
@@ -32,6 +33,12 @@ class Output:
         self._out = out
         self._err = err
         self._events = events
+        self._in_line = False  # text of a reply that is still coming stands in the last line
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person watches the replies come."""
+        return not self._events and self._out.isatty()
 
     def session(self, session_id: str, path: Path) -> None:
         """The session that is worked on."""
@@ -40,18 +47,30 @@ class Output:
         else:
             _print(self._err, f"session {session_id}")
 
+    def text(self, text: str) -> None:
+        """Text of a reply that is still coming: not durable, so no event."""
+        if not self._events:
+            _write(self._out, printable(text))
+            self._in_line = True
+
     def fact(self, fact: Mapping[str, Any]) -> None:
         """A fact that is durable now."""
         name = event_name(fact)
         if self._events:
             self._event({"event": name, "fact": fact})
-        elif name == "assistant":
-            self._assistant(fact["entry"]["message"])
+            return
+        shown = self._end_line()
+        if name == "assistant":
+            if not shown:
+                self._assistant(fact["entry"]["message"])
+        elif name == "stepFailed" and shown:
+            _print(self._err, "the reply broke off; nothing of it is kept")
         elif name in _LINES:
             _print(self._err, shortened(_LINES[name](fact), _SHOWN))
 
     def outcome(self, outcome: Outcome) -> None:
         """The end, as the last event; words for people in any case."""
+        self._end_line()
         if self._events:
             self._event(outcome.to_json())
         if outcome.message:
@@ -59,10 +78,18 @@ class Output:
 
     def failure(self, kind: str, code: int, message: str, more: Mapping[str, object]) -> None:
         """The end without an outcome of the session: usage, busy, corrupt …"""
+        self._end_line()
         if self._events:
             told = {"event": "outcome", "outcome": kind, "exitCode": code, "message": message}
             self._event({**told, **more})
         _print(self._err, message)
+
+    def _end_line(self) -> bool:
+        """End the line of a reply that was shown as it came. False if there is none."""
+        shown, self._in_line = self._in_line, False
+        if shown:
+            _write(self._out, "\n")
+        return shown
 
     def _assistant(self, message: Mapping[str, Any]) -> None:
         if message["content"]:
@@ -112,9 +139,17 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() or char in "\n\t " else char.encode("unicode_escape").decode()
+        char if char.isprintable() or char in _HARMLESS else char.encode("unicode_escape").decode()
         for char in text
     )
+
+
+# What Python calls not printable, but writing needs: line ends, the spaces of other scripts (U+3000
+# of Chinese), and the joiners of emoji, Persian and Indic scripts.
+_HARMLESS = frozenset(
+    "\n\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u200c\u200d\u202f\u205f\u3000"
+)
 
 
 def _print(stream: TextIO, text: str) -> None:
@@ -123,6 +158,10 @@ def _print(stream: TextIO, text: str) -> None:
 
 def write_line(stream: TextIO, line: str) -> None:
     """Print a line at once. If nobody reads any more, go on without printing."""
+    _write(stream, line + "\n")
+
+
+def _write(stream: TextIO, text: str) -> None:
     with contextlib.suppress(OSError):
-        stream.write(line + "\n")
+        stream.write(text)
         stream.flush()

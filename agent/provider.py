@@ -11,7 +11,7 @@ Source: session contract, sections 3 and 6; design, section 7.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,6 +23,8 @@ from agent.sse import EventDecoder
 
 if TYPE_CHECKING:
     import httpx
+
+Show = Callable[[str], None]  # is given text that a person may see; nothing of it is kept
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ERROR_BODY_LIMIT = 64 * 1024
@@ -46,14 +48,20 @@ class Provider:
         self._limits = limits or Limits()
         self._client: httpx.Client | None = None
 
-    def complete(self, configuration: Configuration, context: Sequence[Mapping[str, Any]]) -> Reply:
-        """The model's reply to the active context. Raises FailedAttempt."""
+    def complete(
+        self, configuration: Configuration, context: Sequence[Mapping[str, Any]], show: Show
+    ) -> Reply:
+        """The model's reply to the active context. Raises FailedAttempt.
+
+        `show` is given the text of a streamed reply as it comes, before anything says that the
+        reply will reach its end.
+        """
         import httpx  # the longest import there is: only for a process that asks the model
 
         if self._client is None:
             self._client = self._open_client()
         try:
-            return self._exchange(self._client, request_body(configuration, context))
+            return self._exchange(self._client, request_body(configuration, context), show)
         except FailedAttempt as failed:
             message = self._settings.redact(str(failed))
             raise type(failed)(code=failed.code, message=message, usage=failed.usage) from None
@@ -91,7 +99,7 @@ class Provider:
             },
         )
 
-    def _exchange(self, client: httpx.Client, body: bytes) -> Reply:
+    def _exchange(self, client: httpx.Client, body: bytes, show: Show) -> Reply:
         url = f"{self._settings.base_url}/chat/completions"
         with client.stream("POST", url, content=body) as response:
             if response.status_code != 200:
@@ -103,7 +111,7 @@ class Provider:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             chunks = self._bounded(response)
             if kind == "text/event-stream":
-                return _streamed(chunks)
+                return _streamed(chunks, show)
             if kind == "application/json":
                 return parse_reply(b"".join(chunks))
             raise MalformedReply(
@@ -145,11 +153,13 @@ def request_body(configuration: Configuration, context: Sequence[Mapping[str, An
     return strict_json.dumps(body)
 
 
-def _streamed(chunks: Iterator[bytes]) -> Reply:
+def _streamed(chunks: Iterator[bytes], show: Show) -> Reply:
     decoder, streamed = EventDecoder(), StreamedReply()
     for chunk in chunks:
         for data in decoder.feed(chunk):
-            streamed.feed(data)
+            text = streamed.feed(data)
+            if text:
+                show(text)
         if streamed.done:
             break
     return streamed.reply()

@@ -76,22 +76,24 @@ class StreamedReply:
     _finish_reason: str | None = None
     _usage: Mapping[str, int] | None = None
 
-    def feed(self, data: bytes) -> None:
-        """Take one event. Raises MalformedReply."""
+    def feed(self, data: bytes) -> str:
+        """Take one event and give the text that it adds. Raises MalformedReply.
+
+        The text may be shown at once, but it is no reply yet: only `reply()` says that it is one.
+        """
         if self.done:
-            return
+            return ""
         if data == b"[DONE]":
             self.done = True
-            return
+            return ""
         event = _object(_parse(data), "stream event")
         _refuse_error(event)
         self._usage = normalised_usage(event.get("usage")) or self._usage
-        for choice in _list(event.get("choices"), "choices"):
-            chosen = _object(choice, "choice")
-            if chosen.get("index", 0) == 0:  # one choice was asked for; others are not ours
-                self._take(chosen)
+        choices = [_object(c, "choice") for c in _list(event.get("choices"), "choices")]
+        # One choice was asked for; others are not ours.
+        return "".join(self._take(choice) for choice in choices if choice.get("index", 0) == 0)
 
-    def _take(self, choice: dict[str, Any]) -> None:
+    def _take(self, choice: dict[str, Any]) -> str:
         delta = _object(choice.get("delta") or {}, "delta")
         text = _optional_text(delta.get("content"), "delta.content")
         if text is not None:
@@ -100,6 +102,7 @@ class StreamedReply:
             self._take_call(_object(part, "tool call"))
         reason = _optional_text(choice.get("finish_reason"), "finish_reason")
         self._finish_reason = reason or self._finish_reason
+        return text or ""
 
     def _take_call(self, part: dict[str, Any]) -> None:
         index = part.get("index", 0)

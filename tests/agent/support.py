@@ -105,3 +105,45 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
+
+
+class RawServer:
+    """Answers every request with the same bytes, broken off after `cut_after` of them."""
+
+    def __init__(
+        self, body: bytes, content_type: str, status: int = 200, cut_after: int | None = None
+    ) -> None:
+        raw = {"body": body[:cut_after], "size": len(body), "kind": content_type, "status": status}
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Raw", (_RawHandler,), raw))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> RawServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class _RawHandler(BaseHTTPRequestHandler):
+    body: bytes
+    size: int
+    kind: str
+    status: int
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(self.status)
+        self.send_header("content-type", self.kind)
+        self.send_header("content-length", str(self.size))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass

@@ -93,3 +93,14 @@ def test_only_what_changes_the_request_changes_the_digest() -> None:
 def test_tools_get_the_environment_without_the_keys() -> None:
     environ = {"AGENT_API_KEY": "1", "OPENROUTER_API_KEY": "2", "AGENT_MODEL": "m", "PATH": "/bin"}
     assert tool_environment(environ) == {"AGENT_MODEL": "m", "PATH": "/bin"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "terminal", "stream"),
+    [("", True, True), ("", False, False), ("1", False, True), ("0", True, False)],
+)
+def test_a_terminal_streams_unless_the_variable_says_otherwise(
+    variable: str, terminal: bool, stream: bool
+) -> None:
+    environ = {"AGENT_STREAM": variable, "AGENT_API_KEY": SECRET}
+    assert Settings.from_environment(environ, HERE, stream=terminal).stream is stream

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.new_facts import NewFact, assistant_message, tool_result, tool_started
+from agent.new_facts import NewFact, assistant_message, step_failed, tool_result, tool_started
 from agent.outcome import Outcome
 from agent.output import Output, event_name, printable, shortened
 
@@ -110,3 +111,65 @@ def test_shortened_is_one_line() -> None:
 def test_every_fact_has_an_event_name() -> None:
     assert event_name({"kind": "usage"}) == "usage"
     assert event_name({"kind": "entry", "entry": {"type": "compaction"}}) == "compaction"
+
+
+def test_spaces_and_joiners_of_other_scripts_are_no_control_characters() -> None:
+    text = "你好\u3000世界 e\u0301 👩\u200d👩\u200d👧 नम\u200dस्"
+    assert printable(text) == text
+
+
+FAILED = stamped(
+    step_failed(operation_id=ID, step_id=ID, attempt_id=ID, error={"code": "c", "message": "m"})
+)
+
+
+def test_a_streamed_reply_is_shown_as_it_comes_and_once() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    output = Output(out, err, events=False)
+    output.text("do")
+    assert out.getvalue() == "do"
+    output.text("ne\x1b[2J\né")
+    output.fact(ANSWER)
+    output.fact(INTENT)
+    assert out.getvalue() == "done\\x1b[2J\né\n"
+    output.fact(ANSWER)  # one that was not streamed
+    assert out.getvalue() == "done\\x1b[2J\né\n" * 2
+
+
+@pytest.mark.parametrize("ends", [lambda o: o.fact(FAILED), lambda o: o.outcome(Outcome("idle"))])
+def test_a_reply_that_breaks_off_ends_its_line(ends: Callable[[Output], None]) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    output = Output(out, err, events=False)
+    output.text("half")
+    ends(output)
+    assert out.getvalue() == "half\n"
+
+
+def test_people_are_told_that_nothing_of_a_broken_reply_is_kept() -> None:
+    err = io.StringIO()
+    output = Output(io.StringIO(), err, events=False)
+    output.fact(FAILED)
+    assert err.getvalue() == ""
+    output.text("half")
+    output.fact(FAILED)
+    assert err.getvalue() == "the reply broke off; nothing of it is kept\n"
+
+
+def test_scripts_see_no_text_before_it_is_durable() -> None:
+    out = io.StringIO()
+    output = Output(out, io.StringIO(), events=True)
+    output.text("half")
+    output.fact(ANSWER)
+    (event,) = (json.loads(line) for line in out.getvalue().splitlines())
+    assert event["event"] == "assistant"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_replies_are_watched_on_a_terminal_without_events() -> None:
+    assert Output(Terminal(), io.StringIO(), events=False).on_terminal
+    assert not Output(Terminal(), io.StringIO(), events=True).on_terminal
+    assert not Output(io.StringIO(), Terminal(), events=False).on_terminal

@@ -33,7 +33,7 @@ def _route() -> Iterator[respx.Route]:
 @pytest.fixture(name="complete")
 def _complete(configured: Configuration) -> Iterator[Callable[[], Any]]:
     provider = Provider(configured.settings)
-    yield lambda: provider.complete(configured, CONTEXT)
+    yield lambda: provider.complete(configured, CONTEXT, print)
     provider.close()
 
 
@@ -67,7 +67,7 @@ def test_a_stream_is_read_because_of_its_content_type(route: respx.Route) -> Non
     route.respond(text=body + "data: [DONE]\n\n", headers={"content-type": "text/event-stream"})
     streaming = configuration(base_url=BASE, stream=True)
     provider = Provider(streaming.settings)
-    reply = provider.complete(streaming, CONTEXT)
+    reply = provider.complete(streaming, CONTEXT, print)
     provider.close()
     assert reply.message["tool_calls"] == [call("bash", '{"com":1}')]
     assert json.loads(route.calls.last.request.content)["stream"] is True
@@ -133,7 +133,7 @@ def test_size_and_time_of_a_reply_are_bounded(
     ):
         provider = Provider(configured.settings, limits)
         with pytest.raises(FailedAttempt) as caught:
-            provider.complete(configured, CONTEXT)
+            provider.complete(configured, CONTEXT, print)
         provider.close()
         assert caught.value.code == code
 
@@ -146,6 +146,6 @@ def test_a_server_that_falls_silent_is_a_timeout() -> None:
         silent = configuration(base_url=url)
         provider = Provider(silent.settings, Limits(silence_s=0.05))
         with pytest.raises(FailedAttempt) as caught:
-            provider.complete(silent, CONTEXT)
+            provider.complete(silent, CONTEXT, print)
         provider.close()
     assert caught.value.code == "timeout"
