@@ -9,18 +9,20 @@ its proof. Does not judge: a kill that is never reached is simply not recorded.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from chaos.evidence import (
     ABSENT,
     Answered,
     Blobs,
     Effect,
+    Ended,
     Event,
     Exec,
     FileChange,
@@ -28,11 +30,13 @@ from chaos.evidence import (
     LogWrite,
     Request,
     Sha,
+    Signal,
 )
 from chaos.judge.log import point_name, split_torn
 from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
 from chaos.points import KillPoint, Phase, torn_ends
 from chaos.supervise.checkpoint import Checkpoint
+from chaos.supervise.entry import Entry, lines_of
 from chaos.supervise.room import Room
 
 # A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
@@ -68,16 +72,31 @@ class Recorder:
         self._started = time.monotonic()
         self._position = 0
         self._named: Counter[tuple[str, str | None]] = Counter()
-        self._pending: dict[int, _Entry] = {}  # by thread: watched calls between entry and exit
+        self._effects_named: Counter[str] = Counter()
+        self._signals: dict[str, str] = {}  # by instant: what is still to be sent
+        self._agent: int | None = None  # the process that writes the log
+        self._programs: dict[int, tuple[str, ...]] = {}  # by process
+        self._pending: dict[int, Entry] = {}  # by thread: watched calls between entry and exit
         self._requests: dict[int, Request] = {}
 
-    def begin(self, launch: int, kill: KillPoint | None, *, harvest: bool = False) -> None:
-        """The next launch starts; `kill` is its planned kill. `harvest` copies what it passes."""
+    def begin(
+        self,
+        launch: int,
+        kill: KillPoint | None,
+        signals: Mapping[str, str],
+        *,
+        harvest: bool = False,
+    ) -> None:
+        """The next launch starts; `kill` is its planned kill, `signals` (INT, TERM) are sent at
+        the instants that name them. `harvest` copies what it passes."""
         self.launch, self._kill = launch, kill
+        self._signals, self._agent = dict(signals), None
         self._harvest = harvest and kill is None and self._key_of is not None
         self._position = 0
         self._named.clear()
+        self._effects_named.clear()
         self._requests.clear()
+        self._programs.clear()
 
     # -- the engine's handler ---------------------------------------------------------------
 
@@ -87,16 +106,18 @@ class Recorder:
 
     def entering(self, call: Call) -> Action:
         """A watched call is about to happen: note the state before it, decide about the kill."""
-        entry = _Entry(self.room, self.blobs, call)
+        entry = Entry(self.room, self.blobs, call)
         self._pending[call.tid] = entry
-        if call.label != "log" or call.name in _CHANGES_NO_FILE:
+        if call.label == "effect":
+            entry.instants = tuple(map(self._name_effect, lines_of(call.data)))
+        if call.label != "log":
+            self._signal(entry.instants, Phase.BEFORE, entry.log)
             return GO
-        self._position += 1
-        name, tool = self._name(call, entry.log_bytes)
-        self._named[name, None] += 1
-        if tool is not None:
-            self._named[name, tool] += 1
-        entry.name_point(name, tool, self._named[name, tool], self._position)
+        self._agent = call.pid
+        if call.name in _CHANGES_NO_FILE:
+            return GO
+        name, tool = self._name_point(call, entry)
+        self._signal(entry.instants, Phase.BEFORE, entry.log)
         if self._harvest:
             self._pass(entry, Phase.BEFORE, entry.log_bytes)
             for k in sorted(torn_ends(call.data)):
@@ -114,15 +135,23 @@ class Recorder:
                 return tear(entry.kill.torn or 0)
 
     def left(self, call: Call) -> None:
-        """A watched call is done."""
+        """A watched call is done; who made it still stands there."""
         entry = self._pending.pop(call.tid)
         self._record(call, entry)
         if self._harvest and entry.position:
             self._pass(entry, Phase.AFTER, self.room.log())
+        self._signal(entry.instants, Phase.AFTER, self.log())
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process of the tree began a program."""
+        self._programs[pid] = argv
         self.events.append(Exec(*self._when(), pid=pid, argv=argv, log=self.log()))
+
+    def ended(self, pid: int, wait_status: int) -> None:
+        """A process of the tree was cancelled."""
+        argv = self._programs.get(pid, ())
+        ended = Ended(*self._when(), pid=pid, argv=argv, signal=os.WTERMSIG(wait_status))
+        self.events.append(ended)
 
     def dead(self, call: Call, action: Action, wait_status: int) -> None:  # noqa: ARG002
         """The killed process is reaped and nothing else has run since: take the proof."""
@@ -147,6 +176,7 @@ class Recorder:
                 payload=self.blobs.put(call.data),
                 after=self.log(),
                 wait_status=wait_status,
+                size=call.size,
             )
         )
 
@@ -196,6 +226,7 @@ class Recorder:
         )
         self.events[arrived.order - 1] = decided
         self._requests[ordinal] = decided
+        self._signal((f"provider:{ordinal}",), "request", self.log())
 
     def answered(self, ordinal: int, complete: bool) -> None:
         """The answer went out, or its connection went away."""
@@ -209,7 +240,7 @@ class Recorder:
         recorded = sum(isinstance(event, Effect) for event in self.events)
         happened = self.effects()[recorded:]
         for entry in self._pending.values():
-            names = _lines(entry.call.data)
+            names = lines_of(entry.call.data)
             if entry.call.label == "effect" and names == happened[: len(names)]:
                 self._effects(entry, names)
                 happened = happened[len(names) :]
@@ -217,7 +248,7 @@ class Recorder:
 
     def effects(self) -> list[str]:
         """The journal as it is on disk."""
-        return _lines(self.room.effects.read_bytes())
+        return lines_of(self.room.effects.read_bytes())
 
     def log(self) -> Sha:
         """The session log at this moment, as a blob."""
@@ -228,11 +259,37 @@ class Recorder:
         at_ms = round((time.monotonic() - self._started) * 1000, 3)
         return len(self.events) + 1, self.launch, at_ms
 
-    def _name(self, call: Call, log: bytes) -> tuple[str, str | None]:
-        """Name of a call on the log: by the line it completes, else by the call itself."""
-        if not call.length:
-            return call.name, None
-        return point_name(split_torn(log)[1] + call.data)
+    def _signal(self, instants: Iterable[str], phase: str, log: Sha) -> None:
+        """Send what is planned for this moment. Without a writer of the log there is nobody to
+        send it to."""
+        for instant in instants:
+            at = f"{instant}/{phase}"
+            name = self._signals.pop(at, None)
+            if name is None or self._agent is None:
+                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._agent, signal.Signals[f"SIG{name}"])
+                self.events.append(
+                    Signal(*self._when(), pid=self._agent, name=name, at=at, log=log)
+                )
+
+    def _name_point(self, call: Call, entry: Entry) -> tuple[str, str | None]:
+        """Name a call on the log: by the line it completes, else by the call itself."""
+        name, tool = call.name, None
+        if call.length:
+            name, tool = point_name(split_torn(entry.log_bytes)[1] + call.data)
+        self._position += 1
+        self._named[name, None] += 1
+        entry.instants = (f"log@{self._position}", f"log:{name}#{self._named[name, None]}")
+        if tool is not None:
+            self._named[name, tool] += 1
+            entry.instants += (f"log:{name}[{tool}]#{self._named[name, tool]}",)
+        entry.point, entry.position = entry.instants[-1], self._position
+        return name, tool
+
+    def _name_effect(self, name: str) -> str:
+        self._effects_named[name] += 1
+        return f"effect:{name}#{self._effects_named[name]}"
 
     def _reached(self, kill: KillPoint, name: str, tool: str | None) -> bool:
         if kill.name is None:
@@ -240,13 +297,13 @@ class Recorder:
         same_tool = kill.tool is None or kill.tool == tool
         return kill.name == name and same_tool and self._named[name, kill.tool] == kill.ordinal
 
-    def _pass(self, entry: _Entry, phase: Phase, log: bytes, torn: int | None = None) -> None:
+    def _pass(self, entry: Entry, phase: Phase, log: bytes, torn: int | None = None) -> None:
         """The launch passes a kill point with this log."""
         assert self._key_of is not None  # noqa: S101 - `begin` harvests only then
         point = KillPoint.parse(f"{entry.point}/{f'torn@{torn}' if torn else phase}")
         self.harvested.append(Harvested(self.launch, point, self._key_of(log)))
 
-    def _record(self, call: Call, entry: _Entry) -> None:
+    def _record(self, call: Call, entry: Entry) -> None:
         if call.label == "log" and entry.position:
             self.events.append(
                 LogWrite(
@@ -262,7 +319,7 @@ class Recorder:
                 )
             )
         elif call.label == "effect" and (call.returned or 0) > 0:
-            self._effects(entry, _lines(call.data[: call.returned]))
+            self._effects(entry, lines_of(call.data[: call.returned]))
         elif call.label == "file" and call.name not in _CHANGES_NO_FILE:
             after = self.room.content(entry.path, self.blobs)
             self.events.append(
@@ -277,7 +334,7 @@ class Recorder:
                 )
             )
 
-    def _effects(self, entry: _Entry, names: list[str]) -> None:
+    def _effects(self, entry: Entry, names: list[str]) -> None:
         for name in names:
             self.events.append(
                 Effect(
@@ -289,56 +346,3 @@ class Recorder:
                     holds_log=entry.holds_log,
                 )
             )
-
-
-class _Entry:
-    """What was true when a thread entered a watched call."""
-
-    def __init__(self, room: Room, blobs: Blobs, call: Call) -> None:
-        self.call = call
-        self.log_bytes = room.log()
-        self.log = blobs.put(self.log_bytes)
-        self.kill: KillPoint | None = None
-        self.position = 0  # > 0: a kill point on the session log
-        self.point = ""
-        self.path = Path(call.new_path or call.path)
-        self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
-        self.argv: tuple[str, ...] = ()
-        self.holds_log = False
-        if call.label == "effect":
-            self.argv = argv_of(call.pid)
-            self.holds_log = _holds(call.pid, room.log_path())
-
-    def name_point(self, name: str, tool: str | None, ordinal: int, position: int) -> None:
-        self.point = f"log:{name}{f'[{tool}]' if tool else ''}#{ordinal}"
-        self.position = position
-
-
-def argv_of(pid: int) -> tuple[str, ...]:
-    """The command line of a living process; empty when it has gone."""
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ()
-    return tuple(os.fsdecode(raw).removesuffix("\0").split("\0"))
-
-
-def _holds(pid: int, log: Path | None) -> bool:
-    """Does process `pid` have the session log open (and with it, perhaps, its lock)?"""
-    try:
-        wanted = log.stat() if log else None
-        links = list(Path(f"/proc/{pid}/fd").iterdir()) if wanted else []
-    except OSError:
-        return False
-    for link in links:
-        try:
-            found = link.stat()
-        except OSError:
-            continue
-        if wanted and (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
-            return True
-    return False
-
-
-def _lines(data: bytes) -> list[str]:
-    return data.decode("utf-8", "replace").splitlines()
