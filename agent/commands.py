@@ -21,9 +21,12 @@ from agent.loop import Loop
 from agent.new_facts import header
 from agent.outcome import Outcome
 from agent.output import Output
+from agent.signals import AbortSwitch, aborting_signals
 from agent.state import Idle
 from agent.store import SessionStore
 from agent.workspace import Workspace, require_session_id
+
+NO_SESSION = Outcome("idle", "not a session yet: no prompt was accepted, nothing to do")
 
 
 def run(workspace_dir: str, session: str | None, prompt: str, output: Output) -> ExitCode:
@@ -36,13 +39,13 @@ def run(workspace_dir: str, session: str | None, prompt: str, output: Output) ->
     require_session_id(session_id)
     path = workspace.find(session_id) or workspace.path_of_new(session_id)
     configuration = Configuration.of(settings).in_workspace(workspace.root)
-    with SessionStore.open(path, create=True) as store:
+    with aborting_signals() as switch, SessionStore.open(path, create=True) as store:
         if not store.is_session:
             store.begin(_header(session_id, workspace, settings))
-        outcome = _refusal(store, configuration, session_id)
+        outcome = _refusal(store, configuration) or _aborted_early(switch)
         if outcome is None:
             output.session(session_id, path)
-            loop = Loop(store, configuration, workspace.root, output.fact, output.text)
+            loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
             loop.accept(prompt)
             outcome = loop.drive()
     output.outcome(outcome)
@@ -53,24 +56,57 @@ def resume(workspace_dir: str, session: str, output: Output) -> ExitCode:
     """Bring an unfinished operation to its end; with none, do nothing."""
     workspace = Workspace.at(workspace_dir)
     path = workspace.known(session)
-    with SessionStore.open(path) as store:
-        if not store.is_session:
-            outcome = Outcome("idle", "not a session yet: no prompt was accepted, nothing to do")
-        elif isinstance(store.state.operation, Idle):
-            outcome = Outcome("idle", f"session {store.state.header.id} is idle: nothing to do")
-        else:
+    with aborting_signals() as switch, SessionStore.open(path) as store:
+        outcome = nothing_to_do(store)
+        if outcome is None:
             settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
             settings.require_key()
             output.session(store.state.header.id, path)
             configuration = Configuration.of(settings).in_workspace(workspace.root)
-            outcome = Loop(store, configuration, workspace.root, output.fact, output.text).drive()
+            loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
+            outcome = loop.drive()
     output.outcome(outcome)
     return outcome.exit_code
 
 
-def _refusal(store: SessionStore, configuration: Configuration, session_id: str) -> Outcome | None:
-    """Why a prompt cannot be accepted now; None if it can."""
+def compact(workspace_dir: str, session: str, output: Output) -> ExitCode:
+    """Replace older messages of an idle session by a summary of them."""
+    workspace = Workspace.at(workspace_dir)
+    path = workspace.known(session)
+    settings = Settings.from_environment(os.environ, workspace)
+    settings.require_key()
+    configuration = Configuration.of(settings).in_workspace(workspace.root)
+    with aborting_signals() as switch, SessionStore.open(path) as store:
+        if store.is_session:
+            outcome = _refusal(store, configuration) or _aborted_early(switch)
+        else:
+            outcome = NO_SESSION
+        if outcome is None:
+            output.session(store.state.header.id, path)
+            loop = Loop(store, configuration, workspace.root, output.fact, switch)
+            outcome = loop.compact()
+    output.outcome(outcome)
+    return outcome.exit_code
+
+
+def nothing_to_do(store: SessionStore) -> Outcome | None:
+    """The outcome where no operation is unfinished; None if one is."""
+    if not store.is_session:
+        return NO_SESSION
+    if isinstance(store.state.operation, Idle):
+        return Outcome("idle", f"session {store.state.header.id} is idle: nothing to do")
+    return None
+
+
+def _aborted_early(switch: AbortSwitch) -> Outcome | None:
+    """A signal that came before anything was accepted."""
+    return Outcome("aborted", "aborted before anything was begun") if switch.requested else None
+
+
+def _refusal(store: SessionStore, configuration: Configuration) -> Outcome | None:
+    """Why no operation can begin now; None if one can."""
     if not isinstance(store.state.operation, Idle):
+        session_id = store.state.header.id
         raise UsageFailure(
             f"session {session_id} has an unfinished operation; bring it to its end first: "
             f"resume {session_id}"

@@ -8,7 +8,8 @@ The guard is parent and subreaper of the tool's tree. It watches a pipe whose ot
 agent has: at EOF the agent is dead, however it died, and the guard kills every descendant. It
 holds `lock_fd`, the session's lock, until they are gone, so that a resume cannot overtake an
 effect. When the tool's own process ends, what it left behind is killed too: a call is over when its
-tree is over.
+tree is over. A byte in the pipe says that the operation is aborted: the tree is asked to end
+(SIGTERM), and killed where it has not ended after a short grace.
 
 What it promises: after `run_guarded` returned or the agent died, no process of the tree lives, and
 the tool inherits no descriptor but its standard streams. If the guard itself is killed, the kernel
@@ -32,11 +33,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from agent.process_tree import die_with_parent, kill_descendants, set_subreaper
+from agent.abort import Abort
+from agent.descriptors import keep_only
+from agent.process_tree import (
+    die_with_parent,
+    kill_descendants,
+    set_subreaper,
+    terminate_descendants,
+)
 
 _CHUNK = 1 << 16
 _PIPE_CHUNKS = 16  # the most that the default limits let a pipe hold (1 MiB)
 _CANNOT_START = 127  # what shells say
+_GRACE_S = 1.0  # from SIGTERM to SIGKILL
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 # An ignored signal stays ignored across exec; Python itself ignores SIGPIPE and SIGXFSZ.
 _RESETTABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
@@ -54,9 +63,10 @@ class ToolProgram:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a call ended: `how` is exit | signal | timeout | lost; `code` is exit code or signal.
+    """How a call ended: `how` is exit | signal | timeout | aborted | lost.
 
-    `lost` means that the guard was killed; nothing of the tree lives any more either.
+    `code` is exit code or signal. `lost` means that the guard was killed; nothing of the tree lives
+    any more either.
     """
 
     how: str
@@ -79,15 +89,18 @@ class _Pipes:
         return cls(*os.pipe(), *os.pipe(), *os.pipe())
 
 
-def run_guarded(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes], None]) -> Ending:
+def run_guarded(
+    program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes], None], abort: Abort
+) -> Ending:
     """Run `program` to its end, giving its merged stdout and stderr to `sink` as it comes.
 
-    `lock_fd` stays open in the guard for as long as a process of the tree lives. Raises OSError
-    where the machine has no room for another process; nothing was started then.
+    Once `abort` is durable the tree is ended. `lock_fd` stays open in the guard for as long as a
+    process of the tree lives. Raises OSError where the machine has no room for another process;
+    nothing was started then.
     """
     set_subreaper(True)
     try:
-        report = _run(program, lock_fd, sink)
+        report = _run(program, lock_fd, sink, abort)
         if not report:
             kill_descendants()
             return Ending("lost")
@@ -97,12 +110,14 @@ def run_guarded(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes
         set_subreaper(False)
 
 
-def _run(program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes], None]) -> bytes:
+def _run(
+    program: ToolProgram, lock_fd: int | None, sink: Callable[[bytes], None], abort: Abort
+) -> bytes:
     """The guard's report; empty if the guard was killed."""
     pipes = _Pipes.open()
     guard = _start(program, lock_fd, pipes)
     try:
-        return _listen(pipes, sink)
+        return _listen(pipes, sink, abort)
     finally:
         # Closing alive_w tells the guard to end whatever still runs (Ctrl-C, an error in `sink`).
         for fd in (pipes.alive_w, pipes.report_r, pipes.output_r):
@@ -130,21 +145,24 @@ def _start(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> int:
     return guard
 
 
-def _listen(pipes: _Pipes, sink: Callable[[bytes], None]) -> bytes:
+def _listen(pipes: _Pipes, sink: Callable[[bytes], None], abort: Abort) -> bytes:
     """Pass on output until the guard has reported; then what is still in the pipe."""
     os.set_blocking(pipes.output_r, False)
-    poll = select.poll()
-    poll.register(pipes.output_r, select.POLLIN)
-    poll.register(pipes.report_r, select.POLLIN)
+    awaited = dict.fromkeys((pipes.output_r, pipes.report_r), select.POLLIN)
+    told = False
     while True:
-        ready = {fd for fd, _ in poll.poll()}
-        if pipes.output_r in ready and not _drain(pipes.output_r, sink, chunks=1):
-            poll.unregister(pipes.output_r)
+        ready = abort.wait(awaited)
         if pipes.report_r in ready:
             report = os.read(pipes.report_r, 64)
             # The tree is dead, so only what the pipe still holds can be left.
             _drain(pipes.output_r, sink, chunks=_PIPE_CHUNKS)
             return report
+        if abort.durable and not told:
+            told = True
+            with contextlib.suppress(BrokenPipeError):  # a killed guard; its report will be empty
+                os.write(pipes.alive_w, b"T")
+        if pipes.output_r in ready and not _drain(pipes.output_r, sink, chunks=1):
+            del awaited[pipes.output_r]
 
 
 def _drain(fd: int, sink: Callable[[bytes], None], chunks: int) -> bool:
@@ -173,7 +191,7 @@ def _guard(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> Never:
         tool = os.fork()
         if tool == 0:
             _tool(program, pipes.output_w, guard)
-        _keep_only(pipes.alive_r, pipes.report_w, lock_fd)
+        keep_only(pipes.alive_r, pipes.report_w, lock_fd)
         report = _watch(tool, pipes.alive_r, program.timeout_s)
         kill_descendants()
         os.write(pipes.report_w, report.encode("ascii"))
@@ -185,7 +203,7 @@ def _guard(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> Never:
 
 
 def _watch(tool: int, alive_r: int, timeout_s: float) -> str:
-    """Wait for the tool's end, the agent's end or the time limit; report which it was."""
+    """Wait for the tool's end, an abort, the agent's end or the time limit; report which it was."""
     ended = os.pidfd_open(tool)
     poll = select.poll()
     poll.register(ended, select.POLLIN)
@@ -193,7 +211,12 @@ def _watch(tool: int, alive_r: int, timeout_s: float) -> str:
     deadline = time.monotonic() + timeout_s
     ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
     if ended not in {fd for fd, _ in ready}:
-        return "timeout 0"  # or the agent is gone, and nobody reads this
+        if not ready:
+            return "timeout 0"
+        if os.read(alive_r, 1):
+            poll.unregister(ended)
+            terminate_descendants(_GRACE_S, hurried=lambda: bool(poll.poll(0)))
+        return "aborted 0"  # or the agent is gone, and nobody reads this
     _, status = os.waitpid(tool, 0)
     code = os.waitstatus_to_exitcode(status)
     return f"exit {code}" if code >= 0 else f"signal {-code}"
@@ -221,19 +244,3 @@ def _tool(program: ToolProgram, output_w: int, guard: int) -> Never:
             os.write(2, f"{program.argv[0]} could not be started: {error}\n".encode())
     finally:
         os._exit(_CANNOT_START)
-
-
-def _keep_only(*keep: int | None) -> None:
-    """Close everything but `keep`; the standard streams become /dev/null.
-
-    The agent's own standard streams must not stay open in the guard, or a reader of the agent's
-    output would wait for the guard.
-    """
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in range(3):
-        os.dup2(null, fd)
-    at = 3
-    for fd in sorted({fd for fd in keep if fd is not None and fd > 2}):
-        os.closerange(at, fd)
-        at = fd + 1
-    os.closerange(at, os.sysconf("SC_OPEN_MAX"))

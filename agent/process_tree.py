@@ -2,6 +2,7 @@
 
 What it promises: `kill_descendants` returns when this process has no child left, alive or zombie;
 if it is a child subreaper, that means no descendant at all, those in sessions of their own too.
+`terminate_descendants` asks them first, and leaves the rest to it.
 What it does not do: it cannot end a process that the kernel does not let this user kill (a set-uid
 program); it then waits for that process, for as long as it lives.
 
@@ -10,9 +11,12 @@ Source: session contract, section 6 ("Children"). Linux only: it reads /proc.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -38,11 +42,22 @@ def kill_descendants() -> None:
     """
     while not _reaped_all():
         for pid in _descendants(os.getpid()):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                continue  # gone already, or not ours to kill
+            _signal(pid, signal.SIGKILL)
         signal.sigtimedwait({signal.SIGCHLD}, _LOOK_AGAIN_S)
+
+
+def terminate_descendants(grace_s: float, hurried: Callable[[], bool]) -> None:
+    """SIGTERM every descendant; return when all have ended, after `grace_s`, or when `hurried`."""
+    for pid in _descendants(os.getpid()):
+        _signal(pid, signal.SIGTERM)
+    deadline = time.monotonic() + grace_s
+    while not (_reaped_all() or hurried() or time.monotonic() > deadline):
+        signal.sigtimedwait({signal.SIGCHLD}, _LOOK_AGAIN_S)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(OSError):  # gone already, or not ours to end
+        os.kill(pid, number)
 
 
 def _reaped_all() -> bool:

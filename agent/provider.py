@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agent import strict_json
+from agent.abort import Abort
 from agent.configuration import OUTPUT_OPTIONS, Configuration, Settings
 from agent.reply import FailedAttempt, MalformedReply, Reply, StreamedReply, error_text, parse_reply
 from agent.sse import EventDecoder
@@ -43,9 +44,13 @@ class Limits:
 class Provider:
     """The adapter to one base URL. Use it as a context manager, or `close` it."""
 
-    def __init__(self, settings: Settings, limits: Limits | None = None) -> None:
+    def __init__(
+        self, settings: Settings, limits: Limits | None = None, abort: Abort | None = None
+    ) -> None:
+        """With `abort`, a durable abort ends the exchange with FailedAttempt `aborted`."""
         self._settings = settings
         self._limits = limits or Limits()
+        self._abort = abort
         self._client: httpx.Client | None = None
 
     def complete(
@@ -82,7 +87,7 @@ class Provider:
 
         url = urlsplit(self._settings.base_url)
         limits = self._limits
-        return httpx.Client(
+        client = httpx.Client(
             # Loading the CA certificates takes 30 ms, and plain HTTP has no use for them.
             verify=url.scheme == "https",
             trust_env=url.hostname not in _LOOPBACK,  # no proxy for this very machine
@@ -98,6 +103,11 @@ class Provider:
                 "User-Agent": "killpoint-agent",
             },
         )
+        if self._abort is not None:
+            from agent.network import make_abortable  # imports httpx and httpcore
+
+            make_abortable(client, self._abort)
+        return client
 
     def _exchange(self, client: httpx.Client, body: bytes, show: Show) -> Reply:
         url = f"{self._settings.base_url}/chat/completions"

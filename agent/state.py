@@ -248,6 +248,11 @@ class SessionState:
         """
         return self.entry_ids[-1] if self.entry_ids else None
 
+    @property
+    def compacted(self) -> bool:
+        """The active context begins with a summary, which is no message of the log."""
+        return bool(self.transcript) and self.active_context[0] is not self.transcript[0]
+
     def to_json(self) -> JSONObject:
         """The printed state. Lists are copies; messages are shared and must not be changed."""
         return {

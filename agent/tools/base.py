@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agent.abort import Abort
 from agent.canonical import digest
 from agent.failures import describe
 
@@ -40,6 +41,7 @@ class CallContext:
     call_id: str  # the id reserved for the result: unique, stable over a replay
     lock_fd: int | None  # the session's lock, for the guard of a child process
     environment: Mapping[str, str]  # for child processes; holds no secret
+    abort: Abort  # a tool that waits, waits through it, and ends once it is durable
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,14 @@ class Tool:
         """Digest over the definition: another wording is another tool."""
         return digest(self.definition)
 
+    def check(self, arguments: Arguments) -> None:
+        """Raise ToolError unless the arguments fit `parameters`."""
+        _check(arguments, self.parameters)
+
     def call(self, arguments: Arguments, context: CallContext) -> ToolResult:
-        """Check the arguments against `parameters` and run. Always a result, never an exception."""
+        """Check the arguments and run. Always a result, never an exception."""
         try:
-            _check(arguments, self.parameters)
+            self.check(arguments)
             return self.run(arguments, context)
         except ToolError as error:
             return ToolResult("error", f"Error: {error}")

@@ -37,6 +37,7 @@ def _bash(arguments: Arguments, context: CallContext) -> ToolResult:
         ),
         context.lock_fd,
         captured.add,
+        context.abort,
     )
     text, cut = captured.shown()
     notes = [captured.save(context.workspace, context.call_id)] if cut else []
@@ -63,6 +64,7 @@ _ENDINGS: Mapping[str, Callable[[int, int], str]] = {
     "timeout": lambda _, timeout_s: (
         f"timed out after {timeout_s} s; the command and everything it started were killed"
     ),
+    "aborted": lambda _, __: "ended, because the operation was aborted",
     "lost": lambda _, __: "the command's guard was killed; the command was killed with it",
 }
 

@@ -10,7 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from agent.abort import Abort
 from agent.configuration import Configuration, Settings
+from agent.signals import AbortSwitch
+from agent.state import Idle
 
 SECRET = "sk-very-secret"
 
@@ -49,6 +52,11 @@ def settings(workspace: Path | str = "/workspace", **changes: Any) -> Settings:
 
 def configuration(workspace: Path | str = "/workspace", **changes: Any) -> Configuration:
     return Configuration.of(settings(workspace, **changes))
+
+
+def no_abort(switch: AbortSwitch) -> Abort:
+    """What a room waits through where no operation is in hand, so that none can be aborted."""
+    return Abort(switch, Idle, lambda _: None)
 
 
 class ModelServer:

@@ -22,6 +22,8 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 AGENT = """
 import fcntl, os, signal, sys
 from agent.guard import ToolProgram, run_guarded
+from agent.signals import AbortSwitch
+from tests.agent.support import no_abort
 
 lock = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -32,7 +34,7 @@ def sink(data):
     os.write(2, data)
 
 program = ToolProgram(("/bin/sh", "-c", sys.argv[1]), "/tmp", dict(os.environ), float(sys.argv[3]))
-ending = run_guarded(program, lock, sink)
+ending = run_guarded(program, lock, sink, no_abort(AbortSwitch()))
 print(ending.how, ending.code, bytes(output).decode(), sep="|", flush=True)
 """
 ALIVE = "echo started; exec sleep 60"  # says so on standard error, and stays

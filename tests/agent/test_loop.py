@@ -17,14 +17,12 @@ import pytest
 import respx
 
 from agent import new_facts
-from agent.canonical import digest
 from agent.configuration import Configuration, Settings
-from agent.failures import AgentFailure
 from agent.loop import Loop
-from agent.new_facts import NewFact
 from agent.outcome import Outcome
 from agent.output import event_name
 from agent.reducer import reduce_session
+from agent.signals import AbortSwitch
 from agent.state import Idle
 from agent.store import SessionStore
 from agent.tools import BUILTIN_TOOLS
@@ -46,6 +44,7 @@ class World:
     requests: list[dict[str, Any]] = field(default_factory=list)
     facts: list[Mapping[str, Any]] = field(default_factory=list)
     watch: Callable[[], None] = lambda: None
+    switch: AbortSwitch = field(default_factory=AbortSwitch)
 
     @property
     def log(self) -> Path:
@@ -81,7 +80,7 @@ class World:
 
     def loop(self, store: SessionStore, configuration: Configuration | None = None) -> Loop:
         configuration = configuration or Configuration.of(self.settings())
-        return Loop(store, configuration, self.root, self.facts.append)
+        return Loop(store, configuration, self.root, self.facts.append, self.switch)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.watch()
@@ -120,7 +119,7 @@ def _world(tmp_path: Path) -> Iterator[World]:
     root = Path(os.path.realpath(tmp_path)) / "workspace"
     (root / ".agent" / "sessions").mkdir(parents=True)
     world = World(root)
-    with respx.mock(assert_all_called=False) as router:
+    with world.switch, respx.mock(assert_all_called=False) as router:
         router.post(f"{BASE}/chat/completions").mock(side_effect=world.answer)
         yield world
 
@@ -466,28 +465,3 @@ def test_a_durable_abort_is_brought_to_its_end(
     assert (outcome.kind, int(outcome.exit_code)) == ("aborted", 130)
     assert world.names()[before:] == ["abortRequested", *added]
     assert not world.requests
-
-
-def compaction(store: SessionStore) -> NewFact:
-    """A compaction of the whole transcript, begun by another program."""
-    state = store.state
-    sources = list(zip(state.entry_ids, state.transcript, strict=True))
-    return new_facts.compaction_started(
-        operation_id=store.fresh_id(),
-        input_through_entry_id=state.entry_ids[-1],
-        result_entry_id=store.fresh_id(),
-        compacted_entry_ids=state.entry_ids,
-        retained_entry_ids=[],
-        source_digest=digest(new_facts.source_messages(sources)),
-    )
-
-
-def test_an_unfinished_compaction_is_refused_and_left_alone(world: World) -> None:
-    world.turns = [DONE]
-    world.run()
-    with world.open() as store:
-        store.append(compaction(store))
-    before = world.log.read_bytes()
-    with pytest.raises(AgentFailure, match="unfinished compaction"):
-        world.resume()
-    assert world.log.read_bytes() == before

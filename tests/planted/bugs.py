@@ -18,12 +18,13 @@ import agent.loop
 import agent.planner
 import agent.store
 import agent.tools.write
-from agent.loop import Loop
+from agent.model_steps import ModelSteps
 from agent.planner import plan_recovery
 from agent.plans import Blocked, Finish, StartStep, StartTool
 from agent.provider import Provider
 from agent.state import Run
 from agent.store import SessionStore
+from agent.tool_calls import ToolCalls
 
 Plant = Callable[[], None]
 
@@ -58,41 +59,43 @@ def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable
 @bug("P1", 0, "plain-answer")
 def request_before_attempt() -> None:
     """The model is asked first, and the attempt written down when it has answered."""
-    start, complete = Loop._start_step, Provider.complete
+    start, complete = ModelSteps.start, Provider.complete
     early: list[Any] = []
 
-    def start_step(self: Loop, plan: StartStep) -> None:
-        early.append(complete(self._provider, self._store.state.active_context))
+    def start_step(self: ModelSteps, plan: StartStep) -> None:
+        work = self._work
+        context = work.state.active_context
+        early.append(complete(self._provider, work.configuration, context, print))
         start(self, plan)
 
-    Loop._start_step = start_step  # type: ignore[method-assign]
-    Provider.complete = lambda self, context: early.pop()  # type: ignore[method-assign]
+    ModelSteps.start = start_step  # type: ignore[method-assign]
+    Provider.complete = lambda self, *_: early.pop()  # type: ignore[method-assign]
 
 
 @bug("E1", 0, "deploy-is-never-repeated")
 def effect_before_intent() -> None:
     """The tool runs first, and its intent is written down when it is done."""
-    announce = Loop._announce_intent
+    announce = ToolCalls._announce
 
-    def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
+    def announce_late(self: ToolCalls, turn: Any, plan: StartTool) -> None:
         command = plan.arguments.get("command")
         if isinstance(command, str):
-            subprocess.run(["sh", "-c", command], cwd=self._workspace, check=False)
+            subprocess.run(["sh", "-c", command], cwd=self._work.workspace, check=False)
         announce(self, turn, plan)
 
-    Loop._announce_intent = announce_late  # type: ignore[method-assign]
+    ToolCalls._announce = announce_late  # type: ignore[method-assign]
 
 
 @bug("E1", 0, "deploy-is-never-repeated")
 def tool_start_before_intent() -> None:
     """The tool's program is started before its intent, though its effect comes after."""
-    announce = Loop._announce_intent
+    announce = ToolCalls._announce
 
-    def announce_late(self: Loop, turn: Any, plan: StartTool) -> None:
+    def announce_late(self: ToolCalls, turn: Any, plan: StartTool) -> None:
         subprocess.run(["true", str(plan.arguments.get("command"))], check=False)
         announce(self, turn, plan)
 
-    Loop._announce_intent = announce_late  # type: ignore[method-assign]
+    ToolCalls._announce = announce_late  # type: ignore[method-assign]
 
 
 # -- the planner -----------------------------------------------------------------------------------
@@ -232,8 +235,8 @@ def usage_is_doubled() -> None:
     """Every token is counted twice."""
     real = Provider.complete
 
-    def complete(self: Provider, context: Any) -> Any:
-        reply = real(self, context)
+    def complete(self: Provider, *asked: Any) -> Any:
+        reply = real(self, *asked)
         usage = {name: 2 * count for name, count in (reply.usage or {}).items()}
         return replace(reply, usage=usage)
 
@@ -245,8 +248,8 @@ def the_result_is_not_shown_to_the_model() -> None:
     """The model hears another text than the log holds."""
     real = Provider.complete
 
-    def complete(self: Provider, context: Any) -> Any:
+    def complete(self: Provider, configuration: Any, context: Any, show: Any) -> Any:
         told = [{**m, "content": "ok"} if m["role"] == "tool" else m for m in context]
-        return real(self, told)
+        return real(self, configuration, told, show)
 
     Provider.complete = complete  # type: ignore[method-assign]

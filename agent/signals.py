@@ -1,0 +1,61 @@
+"""The switch that asks for an abort: thrown by a signal, a key or another thread, at any instant.
+
+What it promises: `request` does nothing but set a flag and make a descriptor readable, so that it
+is safe in a signal handler and from any thread, and no append is ever cut in two by an exception.
+What it does not do: it makes nothing durable and stops nothing; see `agent.abort`.
+
+Source: session contract, section 6 ("Abort").
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ABORTING = (signal.SIGINT, signal.SIGTERM)
+
+
+class AbortSwitch:
+    """Thrown once, for one operation. A context manager, because it holds a descriptor."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def request(self) -> None:
+        """Ask for the abort. Asking again changes nothing."""
+        self.requested = True
+        if self._fd >= 0:
+            os.eventfd_write(self._fd, 1)
+
+    def fileno(self) -> int:
+        """Readable from the first request on, for whoever waits."""
+        return self._fd
+
+    def __enter__(self) -> AbortSwitch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+
+
+@contextmanager
+def aborting_signals() -> Iterator[AbortSwitch]:
+    """Until the end of the block, SIGINT and SIGTERM throw the switch. Main thread only.
+
+    A signal that the parent had ignored stays ignored, as for any program under nohup.
+    """
+    with AbortSwitch() as switch:
+        before = {
+            number: signal.signal(number, lambda *_: switch.request())
+            for number in ABORTING
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        try:
+            yield switch
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
