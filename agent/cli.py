@@ -2,6 +2,9 @@
 
     python -m agent run    [--workspace DIR] [--session ID] [--json] PROMPT
     python -m agent resume [--workspace DIR] [--json] SESSION
+    python -m agent abort  [--workspace DIR] [--json] SESSION
+    python -m agent compact [--workspace DIR] [--json] SESSION
+    python -m agent chat   [--workspace DIR] [--session ID]
     python -m agent sessions [--workspace DIR]
     python -m agent show     [--workspace DIR] SESSION
     python -m agent inspect FILE
@@ -38,13 +41,25 @@ _NAMES = {
 def _run(a: argparse.Namespace, output: Output) -> ExitCode:
     from agent import commands
 
-    return commands.run(a.workspace, a.session, a.prompt, output)
+    return commands.run(a.workspace, a.session, a.prompt, a.durability, output)
 
 
 def _resume(a: argparse.Namespace, output: Output) -> ExitCode:
     from agent import commands
 
-    return commands.resume(a.workspace, a.session, output)
+    return commands.resume(a.workspace, a.session, a.durability, output)
+
+
+def _abort(a: argparse.Namespace, output: Output) -> ExitCode:
+    from agent import abort_command
+
+    return abort_command.abort(a.workspace, a.session, a.durability, output)
+
+
+def _compact(a: argparse.Namespace, output: Output) -> ExitCode:
+    from agent import commands
+
+    return commands.compact(a.workspace, a.session, a.durability, output)
 
 
 class _Command(NamedTuple):
@@ -59,17 +74,44 @@ _WORKSPACE = ("--workspace", {"metavar": "DIR", "default": ".", "help": "default
 _JSON = ("--json", {"action": "store_true", "help": "print events as JSON lines"})
 _ID = ("--session", {"metavar": "ID", "help": "session to begin or go on with (UUIDv7)"})
 _SESSION = ("session", {"metavar": "SESSION", "help": "id or file"})
+_DURABILITY = (
+    "--durability",
+    {
+        "choices": ("process", "fsync"),
+        "default": "process",
+        "help": "what a durable fact survives: the end of the process (default), or power loss too",
+    },
+)
 _PROMPT = ("prompt", {"metavar": "PROMPT"})
 _FILE = ("file", {"metavar": "FILE"})
 _CONFIG = ("--config", {"metavar": "CURRENT.json", "required": True})
 
+
+def _chat(a: argparse.Namespace, output: Output) -> ExitCode:
+    from agent.chat import chat
+
+    return chat(a.workspace, a.session, output)
+
+
 # The commands that work are imported when they are given: the others start twice as fast.
 _COMMANDS: Mapping[str, _Command] = {
     "run": _Command(
-        _run, "accept a prompt and work on it to its end", (_WORKSPACE, _ID, _JSON, _PROMPT)
+        _run,
+        "accept a prompt and work on it to its end",
+        (_WORKSPACE, _ID, _DURABILITY, _JSON, _PROMPT),
     ),
     "resume": _Command(
-        _resume, "bring an unfinished operation to its end", (_WORKSPACE, _JSON, _SESSION)
+        _resume,
+        "bring an unfinished operation to its end",
+        (_WORKSPACE, _DURABILITY, _JSON, _SESSION),
+    ),
+    "abort": _Command(
+        _abort,
+        "abort what is unfinished, or is being worked on",
+        (_WORKSPACE, _DURABILITY, _JSON, _SESSION),
+    ),
+    "compact": _Command(
+        _compact, "replace older messages by a summary", (_WORKSPACE, _DURABILITY, _JSON, _SESSION)
     ),
     "sessions": _Command(
         lambda a, _: reports.sessions(a.workspace), "list the sessions", (_WORKSPACE,)

@@ -29,20 +29,25 @@ from agent.workspace import Workspace, require_session_id
 NO_SESSION = Outcome("idle", "not a session yet: no prompt was accepted, nothing to do")
 
 
-def run(workspace_dir: str, session: str | None, prompt: str, output: Output) -> ExitCode:
+def run(
+    workspace_dir: str, session: str | None, prompt: str, durability: str, output: Output
+) -> ExitCode:
     """Accept a prompt in a new or an idle session and work on it to its end."""
     workspace = Workspace.at(workspace_dir)
-    _require_prompt(prompt)
+    require_prompt(prompt)
     settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
     settings.require_key()
     session_id = session or IdSource().fresh()
     require_session_id(session_id)
     path = workspace.find(session_id) or workspace.path_of_new(session_id)
     configuration = Configuration.of(settings).in_workspace(workspace.root)
-    with aborting_signals() as switch, SessionStore.open(path, create=True) as store:
+    with (
+        aborting_signals() as switch,
+        SessionStore.open(path, create=True, durability=durability) as store,
+    ):
         if not store.is_session:
-            store.begin(_header(session_id, workspace, settings))
-        outcome = _refusal(store, configuration) or _aborted_early(switch)
+            store.begin(new_header(session_id, workspace, settings))
+        outcome = refusal(store, configuration) or _aborted_early(switch)
         if outcome is None:
             output.session(session_id, path)
             loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
@@ -52,11 +57,11 @@ def run(workspace_dir: str, session: str | None, prompt: str, output: Output) ->
     return outcome.exit_code
 
 
-def resume(workspace_dir: str, session: str, output: Output) -> ExitCode:
+def resume(workspace_dir: str, session: str, durability: str, output: Output) -> ExitCode:
     """Bring an unfinished operation to its end; with none, do nothing."""
     workspace = Workspace.at(workspace_dir)
     path = workspace.known(session)
-    with aborting_signals() as switch, SessionStore.open(path) as store:
+    with aborting_signals() as switch, SessionStore.open(path, durability=durability) as store:
         outcome = nothing_to_do(store)
         if outcome is None:
             settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
@@ -69,16 +74,16 @@ def resume(workspace_dir: str, session: str, output: Output) -> ExitCode:
     return outcome.exit_code
 
 
-def compact(workspace_dir: str, session: str, output: Output) -> ExitCode:
+def compact(workspace_dir: str, session: str, durability: str, output: Output) -> ExitCode:
     """Replace older messages of an idle session by a summary of them."""
     workspace = Workspace.at(workspace_dir)
     path = workspace.known(session)
     settings = Settings.from_environment(os.environ, workspace)
     settings.require_key()
     configuration = Configuration.of(settings).in_workspace(workspace.root)
-    with aborting_signals() as switch, SessionStore.open(path) as store:
+    with aborting_signals() as switch, SessionStore.open(path, durability=durability) as store:
         if store.is_session:
-            outcome = _refusal(store, configuration) or _aborted_early(switch)
+            outcome = refusal(store, configuration) or _aborted_early(switch)
         else:
             outcome = NO_SESSION
         if outcome is None:
@@ -103,7 +108,7 @@ def _aborted_early(switch: AbortSwitch) -> Outcome | None:
     return Outcome("aborted", "aborted before anything was begun") if switch.requested else None
 
 
-def _refusal(store: SessionStore, configuration: Configuration) -> Outcome | None:
+def refusal(store: SessionStore, configuration: Configuration) -> Outcome | None:
     """Why no operation can begin now; None if one can."""
     if not isinstance(store.state.operation, Idle):
         session_id = store.state.header.id
@@ -119,7 +124,7 @@ def _refusal(store: SessionStore, configuration: Configuration) -> Outcome | Non
     return Outcome("blocked", explain(reason, situation), reason=reason)
 
 
-def _header(session_id: str, workspace: Workspace, settings: Settings) -> dict[str, object]:
+def new_header(session_id: str, workspace: Workspace, settings: Settings) -> dict[str, object]:
     return header(
         id=session_id,
         created_at=now_ms(),
@@ -130,7 +135,7 @@ def _header(session_id: str, workspace: Workspace, settings: Settings) -> dict[s
     )
 
 
-def _require_prompt(prompt: str) -> None:
+def require_prompt(prompt: str) -> None:
     if is_blank(prompt):
         raise UsageFailure("the prompt is blank; expected some text")
     try:

@@ -9,7 +9,8 @@ What it promises:
 - after a failed write nothing more is taken until the store is opened again, which finds the tail;
 - the cost of an append does not grow with the log.
 
-What it does not do: it syncs nothing to the platter. The promise is that of a process crash.
+The promise is that of a process crash. With durability `fsync` it is that of a power loss too: the
+file is synced with every transaction, its directories when it is created.
 
 Source: session contract, sections 1 and 2.
 """
@@ -45,10 +46,11 @@ class Reserved(NamedTuple):
 class SessionStore:
     """One open session. `open` it, `begin` it if it is no session yet, `append`, `close`."""
 
-    def __init__(self, fd: int, path: Path) -> None:
+    def __init__(self, fd: int, path: Path, durability: str) -> None:
         """Use `open`; this takes a descriptor that is locked already and reads the log from it."""
         self._fd = fd
         self.path = path
+        self._sync = durability == "fsync"
         self._reducer: SessionReducer | None = None
         self._failed = False
         data = _read_all(fd)
@@ -60,7 +62,14 @@ class SessionStore:
         self._ids = IdSource(self.state.greatest_id if self._reducer else None)
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = False, wait_s: float = WAIT_S) -> SessionStore:
+    def open(
+        cls,
+        path: Path,
+        *,
+        create: bool = False,
+        wait_s: float = WAIT_S,
+        durability: str = "process",  # or fsync
+    ) -> SessionStore:
         """Open the session file, alone. With `create`, make it where there is none.
 
         Raises SessionBusy, SessionError (corrupt), UsageFailure (not a file of ours), OSError.
@@ -69,7 +78,7 @@ class SessionStore:
         try:
             _require_regular(fd, path)
             lock(fd, path, wait_s)
-            return cls(fd, path)
+            return cls(fd, path, durability)
         except BaseException:
             os.close(fd)
             raise
@@ -100,6 +109,8 @@ class SessionStore:
         reducer = SessionReducer()
         line = strict_json.dumps(header)
         reducer.check(line)
+        if self._sync:
+            self._sync_directories()  # first, so that a session with a header never lacks its name
         self._write(line)
         reducer.feed(line)
         self._reducer = reducer
@@ -148,6 +159,8 @@ class SessionStore:
                 os.ftruncate(self._fd, self._valid)
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
+            if self._sync:
+                os.fsync(self._fd)
         except OSError as error:
             raise StoreFailure(
                 f"cannot write {self.path}: {describe(error)}; every fact before is kept: remove "
@@ -157,6 +170,15 @@ class SessionStore:
         self._valid += len(line) + 1
         self._size = self._valid
         self._failed = False
+
+    def _sync_directories(self) -> None:
+        """The names that lead to the file, as far as the agent makes them: .agent/sessions/FILE."""
+        for directory in self.path.absolute().parents[:3]:
+            fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
 
     def _refuse_foreign_id(self) -> None:
         named, found = session_id_of(self.path), self.state.header.id

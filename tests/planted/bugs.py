@@ -169,8 +169,8 @@ def attempts_exhausted_is_failed() -> None:
 def a_torn_tail_stays() -> None:
     """The next line is glued to the torn one."""
 
-    def init(self: SessionStore, fd: int, path: Path) -> None:
-        real(self, fd, path)
+    def init(self: SessionStore, *given: Any) -> None:
+        real(self, *given)
         self._size = self._valid
 
     real = SessionStore.__init__
@@ -182,12 +182,12 @@ def the_repair_cuts_a_good_line_too() -> None:
     """Recovery by deletion: with the torn tail goes the line before it."""
     real = SessionStore.__init__
 
-    def init(self: SessionStore, fd: int, path: Path) -> None:
-        real(self, fd, path)
+    def init(self: SessionStore, fd: int, *given: Any) -> None:
+        real(self, fd, *given)
         if self._size != self._valid:
             whole = os.pread(fd, self._valid, 0)
             os.ftruncate(fd, whole.rfind(b"\n", 0, self._valid - 1) + 1)
-            real(self, fd, path)
+            real(self, fd, *given)
 
     SessionStore.__init__ = init  # type: ignore[method-assign]
 
