@@ -56,11 +56,14 @@ def image_key(
     accepted: int,
     state_files: Sequence[str],
     substitutions: Mapping[str, str] | None = None,
+    *,
+    ahead: Sequence[str] = (),
 ) -> str:
     """The name of a crash image: hex SHA-256 over its canonical form.
 
     `files` maps workspace paths to content hashes, `effects` is the effect journal in order,
-    `accepted` counts the prompts that are durable, `state_files` names the target's own files.
+    `accepted` counts the prompts that are durable, `state_files` names the target's own files,
+    `ahead` tells what the scenario still holds: the step that comes next, events of later launches.
     """
     canon = _Canon(substitutions or {})
     image = {
@@ -68,6 +71,7 @@ def image_key(
         "files": {canon.text(name): files[name] for name in sorted(files)},
         "effects": [canon.text(effect) for effect in effects],
         "accepted": accepted,
+        "ahead": list(ahead),
         "state_files": sorted(
             _UTC_NAME.sub("#time", canon.text(name)) for name in sorted(state_files)
         ),

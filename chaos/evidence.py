@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 Sha = str  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
 ABSENT: Sha = ""
 
+# Launches that carry out steps of the scenario: kills are tried in them. Idle and probe follow.
+STEP_ROLES = ("run", "resume", "compact", "abort")
+
 
 def sha(data: bytes) -> Sha:
     """Name of a blob."""
@@ -153,7 +156,34 @@ class Kill:
     size: int | None = None  # the size asked for by a truncate; None for other calls
 
 
-Event = LogWrite | Request | Answered | Effect | Exec | FileChange | Kill
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal that an event of the schedule sent to the process that writes the log, while the
+    one who made the moment (the writer itself, a tool, the provider) was held."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    name: str  # INT, TERM
+    at: str  # the instant, as the scenario names it: "effect:deploy#1/before"
+    log: Sha  # the log when it was sent
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process of the target's tree, other than the first, was ended by a signal: somebody
+    cancelled it. The log at that moment is that of the event before."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    argv: tuple[str, ...]  # of the program it ran; empty if it began none
+    signal: int
+
+
+Event = LogWrite | Request | Answered | Effect | Exec | FileChange | Kill | Signal | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +202,7 @@ class Launch:
     """One launch of the target, from start until no process of its tree was left."""
 
     index: int  # 0-based
-    role: str  # run | resume | idle | probe; idle = the resume that must do nothing
+    role: str  # one of STEP_ROLES, or idle (the resume that must do nothing), or probe
     step: int  # index of the scenario step it serves; idle and probe: number of steps
     argv: tuple[str, ...]
     prompt: str | None  # of a run or probe
@@ -206,6 +236,7 @@ class Facts:
     expect_effects: Mapping[str, str]  # effect name -> never | once | at-most-once | per-intent
     temporary: tuple[str, ...]  # globs, workspace-relative: the target's temporary files
     secret: str  # the API key the target was given: must be found nowhere
+    steps: tuple[str, ...] = ()  # what each step does, one of STEP_ROLES; empty: all are runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,19 @@ Does not know which kill points exist: the run without a kill tells.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.errors import UsageError
 from chaos.points import KillPoint, Phase
 from chaos.provider.script import Turn
-from chaos.scenario_script import check_reach, read_events, read_turns
+from chaos.scenario_events import PlannedEvent, read_events
+from chaos.scenario_script import check_reach, read_turns
 from chaos.target import Target, TargetNotFound, escapes, load_target, read_text
 from chaos.toml_table import Table, nearest, read_toml
 
-STEPS = ("run",)  # compact, abort and chat join with issue 2
+STEPS = ("run", "resume", "compact", "abort")  # of these, only `run` says something
 EFFECT_COUNTS = ("never", "once", "at-most-once", "per-intent")
 OUTCOMES = ("completed", "failed", "aborted")
 DEFAULT_PROMPT = "begin"  # of a scenario without a [[step]]
@@ -34,32 +35,19 @@ _SELECTOR = re.compile(r"log:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing the user does: `do` is "run"."""
+    """One thing the user does: `do` is one of STEPS."""
 
     do: str
-    prompt: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedEvent:
-    """Something else that happens: `do` ("provider:500") in launch `launch` (1-based) at `at`."""
-
-    launch: int
-    at: str  # "provider:1/request"
-    do: str
-
-    @property
-    def request(self) -> int:
-        """The ordinal of the provider request that `at` names, 1-based within the launch."""
-        return int(self.at.removeprefix("provider:").removesuffix("/request"))
+    prompt: str  # of a run; else empty
 
 
 @dataclass(frozen=True, slots=True)
 class KillSelection:
-    """Which kills are tried. No points means every point."""
+    """Which kills are tried first (those after a kill are all tried). Empty means every one."""
 
     points: tuple[str, ...]  # selectors such as "log:toolStarted[bash]", or full points
     phases: tuple[Phase, ...]
+    steps: tuple[str, ...] = ()  # only in launches of such steps: "compact" …; empty: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +78,16 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         raise root.error(f"name: expected lower-case words joined by '-', found {name!r}", "name")
     about = root.text("about")
     target, env = _target(root, targets)
-    steps = _steps(root)
+    steps = _steps(root, target)
     turns = read_turns(root)
-    events = tuple(PlannedEvent(*event) for event in read_events(root))
-    check_reach(root, tuple(step.prompt for step in steps), turns, [e.request for e in events])
+    events = read_events(root)
+    check_reach(
+        root,
+        {index: step.prompt for index, step in enumerate(steps) if step.do == "run"},
+        turns,
+        [event.request for event in events],
+        compacts=any(step.do == "compact" for step in steps),
+    )
     effects, outcome = _expect(root)
     return Scenario(
         name=name,
@@ -105,7 +99,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         steps=steps,
         turns=turns,
         events=events,
-        kill=_kill(root),
+        kill=_kill(root, {step.do for step in steps}),
         expect_effects=effects,
         expect_outcome=outcome,
         source=text,
@@ -144,20 +138,31 @@ def _files(root: Table) -> dict[str, str]:
     return files
 
 
-def _steps(root: Table) -> tuple[Step, ...]:
+def _steps(root: Table, target: Target) -> tuple[Step, ...]:
     steps = []
     for table in root.tables("step"):
         table.only(*STEPS)
         if len(table.names()) != 1:
             raise table.error(f"a step is one of: {', '.join(STEPS)}")
         do = table.names()[0]
-        steps.append(Step(do, table.text(do)))
+        if do not in target.commands:
+            raise table.error(
+                f"the target {target.name!r} has no command {do!r}; add commands.{do} to "
+                f"{target.path}",
+                do,
+            )
+        if do == "run":
+            steps.append(Step(do, table.text(do)))
+        elif table.either(do, bool):
+            steps.append(Step(do, ""))
+        else:
+            raise table.error(f"{do} = false says nothing; leave the step out", do)
     return tuple(steps) or (Step("run", DEFAULT_PROMPT),)
 
 
-def _kill(root: Table) -> KillSelection:
+def _kill(root: Table, done: Collection[str]) -> KillSelection:
     table = root.table("kill")
-    table.only("points", "phases")
+    table.only("points", "phases", "steps")
     known: tuple[str, ...] = tuple(map(str, Phase))
     phases = table.texts("phases", known)
     for index, phase in enumerate(phases):
@@ -172,7 +177,11 @@ def _kill(root: Table) -> KillSelection:
             raise table.error(
                 f"{point!r} can never be tried: kill.phases leaves out {wanted!r}", "points", index
             )
-    return KillSelection(points, tuple(phase for phase in Phase if phase in phases))
+    within = table.texts("steps", ())
+    for index, do in enumerate(within):
+        if do not in done:
+            raise table.error(f"no step does {do!r}{nearest(do, done)}", "steps", index)
+    return KillSelection(points, tuple(phase for phase in Phase if phase in phases), within)
 
 
 def _phase(table: Table, point: str, index: int) -> str:

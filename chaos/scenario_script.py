@@ -1,26 +1,22 @@
-"""The provider's part of a scenario file: what the model answers, and how it fails.
+"""The provider's part of a scenario file: what the model answers.
 
-Reads `[[provider.turn]]` and `[[event]]`, and walks the conversation that they describe, so that a
-turn which can never be an answer, a request which nothing answers, and a fault at a request that
-is never made are refused before anything runs.
+Reads `[[provider.turn]]`, and walks the conversation that the turns describe, so that a turn which
+can never be an answer, a request which nothing answers, and an event at a request that is never
+made are refused before anything runs.
 
-Pure. What tools will say is unknown here, so a script that asks for a `last_result` is taken as it
-is.
+Pure. What tools and summaries will say is unknown here, so a script that asks for a `last_result`
+or a `summary` is taken as it is.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaos.errors import ScenarioError
-from chaos.provider.faults import Fault
 from chaos.provider.script import USAGE_KEYS, ToolCall, Turn, When, answer
 from chaos.toml_table import Table, nearest
 
-_AT = re.compile(r"provider:[1-9][0-9]*/request")
-_TURN_KEYS = ("content", "tool_calls", "finish_reason", "usage", "when")
+_TURN_KEYS = ("content", "tool_calls", "finish_reason", "usage", "when", "compaction")
 
 
 def read_turns(root: Table) -> tuple[Turn, ...]:
@@ -45,6 +41,7 @@ def _turn(table: Table) -> Turn:
         finish_reason=table.text("finish_reason") if "finish_reason" in table else None,
         usage=_usage(table) if "usage" in table else None,
         when=_when(table.table("when")) if "when" in table else None,
+        compaction=bool(table.either("compaction", bool)),
     )
 
 
@@ -73,64 +70,75 @@ def _usage(table: Table) -> dict[str, int]:
 
 
 def _when(table: Table) -> When:
-    table.only("prompt", "last_result")
+    table.only("prompt", "last_result", "summary")
     if not table.names():
-        raise table.error("when is empty; say prompt or last_result")
-    said = {key: table.text(key) for key in table.names()}
-    return When(prompt=said.get("prompt"), last_result=said.get("last_result"))
-
-
-def read_events(root: Table) -> list[tuple[int, str, str]]:
-    """`[[event]]` as (launch, at, do). Only provider faults exist so far. Raises ScenarioError."""
-    events: dict[tuple[int, str], str] = {}
-    for table in root.tables("event"):
-        table.only("launch", "at", "do")
-        launch, at, do = table.whole("launch", least=1), table.text("at"), table.text("do")
-        try:
-            Fault.parse(do)
-        except ScenarioError as error:
-            raise table.error(str(error), "do") from None
-        if not _AT.fullmatch(at):
-            raise table.error(
-                f"{do!r} happens at a request, 'provider:N/request'; found {at!r}", "at"
-            )
-        if (launch, at) in events:
-            raise table.error(f"launch {launch} has an event at {at} already", "at")
-        events[launch, at] = do
-    return [(launch, at, do) for (launch, at), do in events.items()]
+        raise table.error("when is empty; say prompt, last_result or summary")
+    said = {key: table.text(key) for key in ("prompt", "last_result") if key in table}
+    return When(said.get("prompt"), said.get("last_result"), table.either("summary", bool))
 
 
 def check_reach(
-    root: Table, prompts: Sequence[str], turns: Sequence[Turn], events: Sequence[int]
+    root: Table,
+    prompts: Mapping[int, str],
+    turns: Sequence[Turn],
+    requests: Sequence[int | None],
+    *,
+    compacts: bool,
 ) -> None:
-    """Refuse turns that no prompt reaches, requests without an answer, and faults (given by the
-    ordinals of their requests) at requests that no launch makes. Raises ScenarioError."""
+    """Refuse turns that nothing reaches, requests without an answer, and events at requests that no
+    launch makes. `prompts` are by index of their step; `requests` holds the ordinal that each event
+    names, if any. Raises ScenarioError."""
     tables = root.table("provider").tables("turn")
+    said = tuple(prompts.values())
     for table, turn in zip(tables, turns, strict=True):
         wanted = turn.when.prompt if turn.when else None
-        if wanted is not None and wanted not in prompts:
-            raise table.error(
-                f"no step says {wanted!r}{nearest(wanted, prompts)}", "when", "prompt"
-            )
-    if any(turn.when and turn.when.last_result for turn in turns):
+        if wanted is not None and wanted not in said:
+            raise table.error(f"no step says {wanted!r}{nearest(wanted, said)}", "when", "prompt")
+    _check_summaries(root, turns, compacts=compacts)
+    if any(turn.when and (turn.when.last_result or turn.when.summary) for turn in turns):
         return
+    spoken = [turn for turn in turns if not turn.compaction]
     used: set[int] = set()
-    longest = 0
-    for step, prompt in enumerate(prompts):
-        answers = _conversation(root, step, prompt, turns)
+    longest = int(compacts)
+    for step, prompt in prompts.items():
+        answers = _conversation(root, step, prompt, spoken)
         used.update(answers)
         longest = max(longest, len(answers))
-    for index, table in enumerate(tables):
-        if index not in used:
-            raise table.error(
+    places = [index for index, turn in enumerate(turns) if not turn.compaction]
+    for number, index in enumerate(places):
+        if number not in used:
+            raise tables[index].error(
                 f"turn {index + 1} can never be the answer: a turn without tool_calls (or cut by "
                 "'length') is the last of its run, and none that goes on leads here"
             )
-    for table, request in zip(root.tables("event"), events, strict=True):
-        if request > longest:
+    for table, request in zip(root.tables("event"), requests, strict=True):
+        if request is not None and request > longest:
             raise table.error(
                 f"no launch makes request {request}: the longest run makes {longest}", "at"
             )
+
+
+def _check_summaries(root: Table, turns: Sequence[Turn], *, compacts: bool) -> None:
+    """A compaction makes one request: a summary is the first of its `when`, or never heard."""
+    known: set[When | None] = set()
+    for table, turn in zip(root.table("provider").tables("turn"), turns, strict=True):
+        if not turn.compaction:
+            continue
+        if not compacts:
+            raise table.error("no step compacts, so nothing asks for a summary", "compaction")
+        if turn.when in known:
+            raise table.error(
+                "this summary can never be the answer: an earlier one answers whenever it could; "
+                "tell them apart with `when`, by summary = true or false for instance",
+                "compaction",
+            )
+        known.add(turn.when)
+    if compacts and not known:
+        raise root.error(
+            "a step compacts, and no summary answers it; add a [[provider.turn]] with "
+            "compaction = true",
+            "step",
+        )
 
 
 def _conversation(root: Table, step: int, prompt: str, turns: Sequence[Turn]) -> list[int]:

@@ -20,7 +20,8 @@ from chaos.errors import ScenarioError
 from chaos.toml_table import Table, nearest, read_toml
 
 PLACEHOLDERS = ("python", "workspace", "home", "session", "prompt", "base_url", "api_key")
-ROLES = ("run", "resume")
+ROLES = ("run", "resume")  # commands that every target has
+MORE_ROLES = ("compact", "abort")  # and those that it may have
 DIALECTS = ("session-v2",)
 OUTCOMES = ("completed", "failed", "blocked", "corrupt", "busy", "aborted")
 NEVER = -1  # the exit code of an outcome that the target does not have
@@ -50,7 +51,7 @@ class Target:
     about: str
     dialect: str  # "session-v2": how its log is read
     log: str  # glob relative to the workspace
-    commands: Mapping[str, tuple[str, ...]]  # by role: run, resume
+    commands: Mapping[str, tuple[str, ...]]  # by role: ROLES, and some of MORE_ROLES
     env: Mapping[str, str]
     exit_codes: Mapping[str, int]  # a code for each of OUTCOMES; NEVER where it has none
     launch_limit_s: float  # a launch that takes longer is ended and judged (R2)
@@ -62,7 +63,7 @@ class Target:
     source: str  # its TOML text
 
     def command(self, role: str, **values: str) -> tuple[str, ...]:
-        """The argv of `role` ("run" or "resume"), placeholders filled from `values`; `{python}`
+        """The argv of `role` (a key of `commands`), placeholders filled from `values`; `{python}`
         is the interpreter that runs chaos."""
         return tuple(_fill(part, values) for part in self.commands[role])
 
@@ -152,8 +153,9 @@ def escapes(path: str) -> bool:
 
 def _commands(root: Table) -> dict[str, tuple[str, ...]]:
     commands = root.table("commands")
-    commands.only(*ROLES)
-    found = {role: commands.texts(role) for role in ROLES}
+    commands.only(*ROLES, *MORE_ROLES)
+    roles = (*ROLES, *(role for role in MORE_ROLES if role in commands))
+    found = {role: commands.texts(role) for role in roles}
     for role, argv in found.items():
         if not argv:
             raise commands.error(f"commands.{role} is empty; name the program", role)

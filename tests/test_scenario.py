@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,52 @@ def test_an_event_hits_a_request_of_a_launch() -> None:
     assert (found.launch, found.request, found.do) == (2, 1, "provider:cut@3")
 
 
+def test_a_signal_hits_the_target_at_an_instant() -> None:
+    for at in ("log:toolStarted[bash]#1/after", "log@3/before", "effect:a b#2/before"):
+        event = f'[[event]]\nlaunch = 2\nat = "{at}"\ndo = "signal:TERM"\n'
+        (found,) = parse(SMALLEST + event).events
+        assert (found.at, found.signal, found.fault, found.request) == (at, "TERM", None, None)
+
+
+def test_a_request_may_be_held_while_the_signal_comes() -> None:
+    both = EVENT.replace("500", "hold") + EVENT.replace("provider:500", "signal:INT")
+    hold, signal = parse(SMALLEST + both).events
+    assert hold.fault is not None
+    assert (signal.signal, signal.request) == ("INT", 1)
+
+
+def test_steps_that_say_nothing_to_the_model() -> None:
+    text = SMALLEST + '[[step]]\nrun = "a"\n[[step]]\ncompact = true\n[[step]]\nabort = true\n'
+    scenario = parse(text + SUMMARY + '[kill]\nsteps = ["compact", "abort"]\n')
+    assert [(step.do, step.prompt) for step in scenario.steps] == [
+        ("run", "a"),
+        ("compact", ""),
+        ("abort", ""),
+    ]
+    assert [turn.compaction for turn in scenario.turns] == [False, True]
+    assert scenario.kill.steps == ("compact", "abort")
+
+
+def test_summaries_are_told_apart_by_an_earlier_one() -> None:
+    text = SMALLEST + "[[step]]\ncompact = true\n"
+    first, second = f"{SUMMARY}when.summary = false\n", f"{SUMMARY}when.summary = true\n"
+    whens = [turn.when for turn in parse(text + first + second).turns[1:]]
+    assert [when.summary for when in whens if when] == [False, True]
+
+
+def test_a_step_that_the_target_has_no_command_for() -> None:
+    def targets(name: str) -> Target:
+        found = load_target(name, beside="/nowhere")
+        few = {role: found.commands[role] for role in ("run", "resume")}
+        return replace(found, commands=few, path="t.toml")
+
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(f"{SMALLEST}[[step]]\nabort = true\n", "s.toml", targets)
+    assert str(caught.value) == (
+        "s.toml:7: the target 'agent' has no command 'abort'; add commands.abort to t.toml"
+    )
+
+
 def test_the_scenarios_of_this_repository() -> None:
     paths = sorted((ROOT / "scenarios").glob("*.toml"))
     assert len(paths) >= 8
@@ -135,6 +182,10 @@ def parse_error_of(text: str) -> str:
 
 TURN = '[[provider.turn]]\ncontent = "hi"'
 EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"\n'
+
+
+SIGNAL = '\n[[event]]\nlaunch = 1\nat = "log:assistant#1/before"\ndo = "signal:INT"\n'
+SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
 
 
 @pytest.mark.parametrize(
@@ -191,9 +242,39 @@ EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"
             '"hi"\nusage = { prompt_tokens = -3 }',
             "s.toml:6: usage.prompt_tokens: expected 0 or more, found -3",
         ),
-        ('"hi"', '"hi"\nwhen = {}', "s.toml:6: when is empty; say prompt or last_result"),
-        (TURN, f'{TURN}\n[[step]]\ncompact = ""', "s.toml:7: unknown key 'step[1].compact'; known"),
-        (TURN, f"{TURN}\n[[step]]", "s.toml:6: a step is one of: run"),
+        ('"hi"', '"hi"\nwhen = {}', "s.toml:6: when is empty; say prompt, last_result or summary"),
+        (TURN, f'{TURN}\n[[step]]\nchat = ""', "s.toml:7: unknown key 'step[1].chat'; known here:"),
+        (TURN, f"{TURN}\n[[step]]", "s.toml:6: a step is one of: run, resume, compact, abort"),
+        (
+            TURN,
+            f'{TURN}\n[[step]]\nabort = "now"',
+            "s.toml:7: step[1].abort: expected true or false, found a string: 'now'",
+        ),
+        (
+            TURN,
+            f"{TURN}\n[[step]]\nabort = false",
+            "s.toml:7: abort = false says nothing; leave the step out",
+        ),
+        (
+            TURN,
+            f"{TURN}\n[[step]]\ncompact = true",
+            "s.toml:6: a step compacts, and no summary answers it; add a [[provider.turn]]",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[[provider.turn]]\ncontent = "sum"\ncompaction = true',
+            "s.toml:8: no step compacts, so nothing asks for a summary",
+        ),
+        (
+            TURN,
+            f"{TURN}\n[[step]]\ncompact = true\n{SUMMARY}{SUMMARY}",
+            "s.toml:13: this summary can never be the answer: an earlier one answers whenever it",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[kill]\nsteps = ["compact"]',
+            "s.toml:7: no step does 'compact'; known here: run",
+        ),
         (
             TURN,
             f'{TURN}\n[[step]]\nrun = "a\\u0000b"',
@@ -235,8 +316,19 @@ EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"
         (TURN, TURN + EVENT.replace("= 1", "= 0"), "s.toml:7: event[1].launch: expected 1 or more"),
         (
             TURN,
-            TURN + EVENT.replace("provider:500", "signal:INT"),
-            "s.toml:9: not a provider fault: 'signal:INT'; expected one of provider:STATUS (an",
+            TURN + EVENT.replace("provider:500", "errno:ENOSPC"),
+            "s.toml:9: not an event: 'errno:ENOSPC'; expected signal:INT or signal:TERM (to the "
+            "target), or a fault of the provider: provider:STATUS (an error reply",
+        ),
+        (
+            TURN,
+            TURN + SIGNAL.replace("log:assistant#1/before", "log:assistant#1/torn@3"),
+            "s.toml:8: no signal can be sent at 'log:assistant#1/torn@3'; expected 'provider:N/req",
+        ),
+        (
+            TURN,
+            TURN + SIGNAL + SIGNAL.replace("INT", "TERM"),
+            "s.toml:13: launch 1 has an event at log:assistant#1/before already: signal:INT; an",
         ),
         (
             TURN,
@@ -246,7 +338,8 @@ EVENT = '\n[[event]]\nlaunch = 1\nat = "provider:1/request"\ndo = "provider:500"
         (
             TURN,
             TURN + EVENT + EVENT,
-            "s.toml:13: launch 1 has an event at provider:1/request already",
+            "s.toml:13: launch 1 has an event at provider:1/request already: provider:500; an "
+            "instant has one fault at most",
         ),
     ],
 )

@@ -133,6 +133,9 @@ class _Probe:
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """Nothing to note."""
 
+    def ended(self, pid: int, wait_status: int) -> None:
+        """Nothing to note."""
+
     def dead(self, call: Call, action: Action, wait_status: int) -> None:  # noqa: ARG002
         self.found = self._log.read_bytes()
 

@@ -116,6 +116,9 @@ class Handler(Protocol):
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process other than the root began a program; it stands before its first instruction."""
 
+    def ended(self, pid: int, wait_status: int) -> None:
+        """A process other than the root was ended by a signal, which the engine did not send."""
+
     def dead(self, call: Call, action: Action, wait_status: int) -> None:
         """The killed process is reaped and nothing else was resumed since: read the file now.
         `call.returned` is None for a kill at entry."""

@@ -104,12 +104,16 @@ class Stops:
     # -- ends -------------------------------------------------------------------------------
 
     def _ended(self, tid: int, status: int) -> None:
+        leads = tid in self.tracees and self.tracees.process(tid) == tid
         self.tracees.end(tid)
         if tid == self.tracees.root:
             self.root_status = status
         self._abandon(tid)
         if self._ending:
             return
+        at_its_point = self._dying is not None and self._dying.call.pid == tid
+        if leads and os.WIFSIGNALED(status) and tid != self.tracees.root and not at_its_point:
+            self._handler.ended(tid, status)
         if self._dying is None:
             self._next()
         elif self._dying.call.pid == tid:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -92,6 +92,7 @@ class Turn:
     finish_reason: str | None = None
     usage: Mapping[str, int] | None = None
     when: When | None = None
+    compaction: bool = False  # a summary: it answers a compaction's request, and no other
 
 
 def answer(turns: Sequence[Turn], messages: Sequence[Message]) -> tuple[int, Turn] | None:
@@ -110,6 +111,14 @@ def answer(turns: Sequence[Turn], messages: Sequence[Message]) -> tuple[int, Tur
     if applying or position >= len(plain):
         return None
     return plain[position], turns[plain[position]]
+
+
+def turns_of(turns: Sequence[Turn], *, compaction: bool) -> tuple[Turn, ...]:
+    """The turns that answer a compaction, or a prompt. What asks for a summary looks different from
+    agent to agent, so the one who starts the compaction has to say that it is one. A summary
+    without a `when` answers whatever the request holds."""
+    chosen = (turn for turn in turns if turn.compaction is compaction)
+    return tuple(replace(turn, when=turn.when or When()) if compaction else turn for turn in chosen)
 
 
 def reported_usage(turn: Turn, index: int) -> dict[str, int] | None:

@@ -13,6 +13,7 @@ from chaos.evidence import (
     ABSENT,
     Answered,
     Effect,
+    Ended,
     Event,
     Evidence,
     Exec,
@@ -21,6 +22,7 @@ from chaos.evidence import (
     Launch,
     LogWrite,
     Request,
+    Signal,
 )
 from chaos.judge.log import Fact, read_log
 from chaos.points import KillPoint, Phase
@@ -133,6 +135,10 @@ def event_in_words(event: Event) -> str:
         case FileChange():
             gone = " (no file now)" if event.after == ABSENT else ""
             return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
+        case Signal():
+            return f"signal   SIG{event.name} at {visible(event.at, _SHORT)}"
+        case Ended():
+            return f"process  {event.pid} ended by signal {event.signal}  {_command(event.argv)}"
         case Kill():
             return f"KILL     {visible(event.point)}"
 

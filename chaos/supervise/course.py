@@ -1,6 +1,6 @@
 """The course: the launches that one schedule is made of.
 
-    each step:  run → (killed) → run again until the prompt is accepted, then resume → …
+    each step:  as written → (killed) → the same until it has begun, then resume → …
     at the end: a resume that must do nothing → a probe turn that uses a tool
 
 Promises: every launch is over, to the last process of its tree, before the next one starts; the
@@ -11,22 +11,23 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
-from chaos.evidence import Evidence, Facts, Launch, Tree
+from chaos.evidence import STEP_ROLES, Evidence, Facts, Launch, Tree
 from chaos.explore.work import Beyond
 from chaos.judge.log import read_log
 from chaos.launch.model import Command, Launcher, Outcome
 from chaos.launch.tracer import trace
 from chaos.points import PlannedLaunch, Schedule
-from chaos.provider.mock import Fault, MockProvider
-from chaos.provider.script import ToolCall, Turn, When
+from chaos.provider.mock import MockProvider
+from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.recorder import Recorder
 from chaos.supervise.room import Room
+from chaos.supervise.steps import compacts, next_launch
 
 # A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
 SESSION = "0193a5c0-0000-7000-8000-000000000001"
@@ -39,11 +40,13 @@ PROBE_TURNS = (
     ),
     Turn(content="probe answered", when=When(prompt=PROBE_PROMPT)),
 )
-# After any of these the session can be used on; after the others (blocked, corrupt, busy) not.
-_USABLE = ("completed", "failed", "aborted")
+# What may follow a launch that ended so; nothing follows the others (corrupt, busy).
+_MAY_FOLLOW = {
+    **dict.fromkeys(("completed", "failed", "aborted"), STEP_ROLES),
+    "blocked": ("resume", "abort"),
+}
+_VERBS = {"idle": "resume", "probe": "run"}  # the command of a role that has none of its own
 MAX_LAUNCHES = 64
-# Launches in which kills are tried; idle and probe come after the crash.
-KILLED_ROLES = ("run", "resume")
 
 
 @dataclass(slots=True)
@@ -77,7 +80,7 @@ class Course:
         schedule: Schedule,
         *,
         start: Checkpoint | None = None,  # go on from here instead of from nothing
-        faults: bool = True,  # False: the reference run without the scenario's provider faults
+        events: bool = True,  # False: the reference run without the scenario's events
         harvest: bool = False,  # copy the crash images that the launches after the kills pass
         hold: Callable[[Held], None] | None = None,  # hold at the kill point, call this, then kill
     ) -> None:
@@ -86,7 +89,7 @@ class Course:
         self.target = scenario.target
         self.schedule = schedule
         self.start = start
-        self.faults = faults
+        self.events = events
         self.hold = hold
         self.launches: list[Launch] = list(start.launches) if start else []
         self.recorder = Recorder(stage.room, self._key_of if harvest else None, start)
@@ -94,6 +97,9 @@ class Course:
         self.image = ""  # key of the last crash image
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
+        self._begun: dict[int, bytes] = {}  # by step: the log that its first launch found
+        for launch in self.launches:
+            self._begun.setdefault(launch.step, self.recorder.blobs.get(launch.log_before))
 
     def run(
         self,
@@ -109,28 +115,26 @@ class Course:
             self.start.restore(room)
         else:
             room.reset(self.scenario.files)
-        usable = True
-        for number in range(self._step, len(self.scenario.steps)):
-            self._step = number
-            prompt = self.scenario.steps[number].prompt
-            while usable:
-                role = "resume" if self._accepted(room.log()) > number else "run"
-                launch = self._launch(role, number, prompt)
-                if not launch.killed:
-                    usable = self._usable(launch)
-                    break
-                self.image = self._key_of(room.log())
-                if self._kills_are_over():
-                    merged = merge(self.image)
+        may_follow: Sequence[str] = STEP_ROLES
+        while self._step < len(self.scenario.steps):
+            self._step, role = self._next(room.log())
+            if role in may_follow:
+                launch = self._launch(role, self._step, self.scenario.steps[self._step].prompt)
+                if launch.killed:
+                    self.image = self._key_of(room.log())
+                    merged = merge(self.image) if self._kills_are_over() else None
                     if merged is not None:
                         return self._evidence(merged)
+                    continue
+                may_follow = self._may_follow(launch)
+            self._step += 1
         self.end = self._key_of(room.log())
         if known_end(self.end):
             return self._evidence(None)
         end = len(self.scenario.steps)
         if self._accepted(room.log()) and not self.launches[-1].timed_out:
             self._launch("idle", end, None)
-            if usable:
+            if "run" in may_follow:
                 self._launch("probe", end, PROBE_PROMPT)
         return self._evidence(None)
 
@@ -156,12 +160,21 @@ class Course:
     def _kills_are_over(self) -> bool:
         return all(launch.kill is None for launch in self.schedule.launches[len(self.launches) :])
 
-    def _usable(self, launch: Launch) -> bool:
+    def _may_follow(self, launch: Launch) -> Sequence[str]:
+        """The roles that may come after a launch that was not killed."""
+        if launch.timed_out:
+            return ()
         codes = self.target.exit_codes
-        return not launch.timed_out and launch.exit_code in {codes[name] for name in _USABLE}
+        ends = (name for name in _MAY_FOLLOW if codes[name] == launch.exit_code)
+        return _MAY_FOLLOW.get(next(ends, ""), ())
+
+    def _next(self, log: bytes) -> tuple[int, str]:
+        """The step and the role of the launch that would follow, with `log` as the session log."""
+        begun = self._begun.get(self._step, log)
+        return next_launch(self.scenario.steps, self._step, begun, log)
 
     def _accepted(self, log: bytes) -> int:
-        """How many prompts are durable: the next launch of an accepted one is `resume`."""
+        """How many prompts are durable."""
         return sum(fact.type == "runStarted" for fact in read_log(log).facts)
 
     def _key_of(self, log: bytes) -> str:
@@ -178,19 +191,35 @@ class Course:
                 self.stage.token: "TOKEN",
                 f"127.0.0.1:{self.stage.mock.port}": "PROVIDER",
             },
+            ahead=(str(self._next(log)), *self._events_ahead()),
         )
+
+    def _events_ahead(self) -> Iterator[str]:
+        """The events of launches to come, counted from the one that comes next."""
+        gone = self.recorder.launch + 1
+        for event in self.scenario.events if self.events else ():
+            if event.launch > gone:
+                yield f"{event.launch - gone} {event.at} {event.do}"
 
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
         index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
         kill = self.schedule.kill_at(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
-        turns = (*self.scenario.turns, *PROBE_TURNS)
-        faults = self._faults(index) if self.faults else {}
-        harvest = role in KILLED_ROLES and self._kills_are_over()
-        self.recorder.begin(index, kill, harvest=harvest)
+        self._begun.setdefault(step, room.log())
+        turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
+        with_events = self.events and role in STEP_ROLES
+        events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
+        faults = {e.request: e.fault for e in events if e.request and e.fault}
+        signals = {e.at: e.signal for e in events if e.signal}
+        harvest = role in STEP_ROLES and self._kills_are_over()
+        self.recorder.begin(index, kill, signals, harvest=harvest)
         room.clear_streams()
         self._base_url = self.stage.mock.begin(
-            self.stage.token, turns, faults, self.recorder, api_key=self.stage.api_key
+            self.stage.token,
+            (*turns, *PROBE_TURNS),
+            faults,
+            self.recorder,
+            api_key=self.stage.api_key,
         )
         command = self._command(role, prompt)
         outcome = trace(
@@ -263,9 +292,8 @@ class Course:
             "base_url": self._base_url,
             "api_key": self.stage.api_key,
         }
-        verb = "run" if role in ("run", "probe") else "resume"
         return Command(
-            argv=self.target.command(verb, **values),
+            argv=self.target.command(_VERBS.get(role, role), **values),
             env={
                 "PATH": os.environ.get("PATH", os.defpath),
                 "LANG": "C.UTF-8",
@@ -280,23 +308,20 @@ class Course:
             stderr=str(room.stderr),
         )
 
-    def _faults(self, index: int) -> Mapping[int, Fault]:
-        events = (e for e in self.scenario.events if e.launch == index + 1)
-        return {event.request: Fault.parse(event.do) for event in events}
-
     def _evidence(self, merged_into: str | None) -> Evidence:
         return Evidence(
             schedule=str(self.schedule),
             facts=Facts(
                 scenario=self.scenario.name,
                 dialect=self.target.dialect,
-                prompts=tuple(step.prompt for step in self.scenario.steps),
+                prompts=tuple(step.prompt for step in self.scenario.steps if step.do == "run"),
                 probe_prompt=PROBE_PROMPT,
                 exit_codes=self.target.exit_codes,
                 expect_outcome=self.scenario.expect_outcome,
                 expect_effects=self.scenario.expect_effects,
                 temporary=self.target.temporary,
                 secret=self.stage.api_key,
+                steps=tuple(step.do for step in self.scenario.steps),
             ),
             launches=tuple(self.launches),
             events=tuple(self.recorder.events),

@@ -103,10 +103,10 @@ def baseline(work: Work) -> tuple[Evidence, ...]:
 
 
 def references(lane: Lane, work: Work) -> tuple[Evidence, ...]:
-    """The runs without a kill: as the scenario says, and (if it has any) without its faults."""
+    """The runs without a kill: as the scenario says, and (if it has any) without its events."""
     stage = lane.stage(work.scenario.target, work.launch)
     wanted = (True, False) if work.scenario.events else (True,)
-    return tuple(Course(stage, work.scenario, Schedule(), faults=faults).run() for faults in wanted)
+    return tuple(Course(stage, work.scenario, Schedule(), events=events).run() for events in wanted)
 
 
 def explore_in(lane: Lane, work: Work) -> list[Explored]:

@@ -13,7 +13,6 @@ import contextlib
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -32,11 +31,11 @@ from chaos.evidence import (
     Sha,
     Signal,
 )
-from chaos.judge.log import point_name, split_torn
 from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
 from chaos.points import KillPoint, Phase, torn_ends
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.entry import Entry, lines_of
+from chaos.supervise.naming import Naming
 from chaos.supervise.room import Room
 
 # A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
@@ -70,9 +69,7 @@ class Recorder:
         self._harvest = False
         self._kill: KillPoint | None = None
         self._started = time.monotonic()
-        self._position = 0
-        self._named: Counter[tuple[str, str | None]] = Counter()
-        self._effects_named: Counter[str] = Counter()
+        self._naming = Naming()
         self._signals: dict[str, str] = {}  # by instant: what is still to be sent
         self._agent: int | None = None  # the process that writes the log
         self._programs: dict[int, tuple[str, ...]] = {}  # by process
@@ -92,9 +89,7 @@ class Recorder:
         self.launch, self._kill = launch, kill
         self._signals, self._agent = dict(signals), None
         self._harvest = harvest and kill is None and self._key_of is not None
-        self._position = 0
-        self._named.clear()
-        self._effects_named.clear()
+        self._naming = Naming()
         self._requests.clear()
         self._programs.clear()
 
@@ -109,21 +104,21 @@ class Recorder:
         entry = Entry(self.room, self.blobs, call)
         self._pending[call.tid] = entry
         if call.label == "effect":
-            entry.instants = tuple(map(self._name_effect, lines_of(call.data)))
-        if call.label != "log":
-            self._signal(entry.instants, Phase.BEFORE, entry.log)
+            entry.instants = tuple(map(self._naming.effect, lines_of(call.data)))
+        if call.label == "log":
+            self._agent = call.pid
+            if call.name not in _CHANGES_NO_FILE:
+                entry.instants = self._naming.call(call, entry.log_bytes)
+                entry.point, entry.position = entry.instants[-1], self._naming.position
+        self._signal(entry.instants, Phase.BEFORE)
+        if not entry.position:
             return GO
-        self._agent = call.pid
-        if call.name in _CHANGES_NO_FILE:
-            return GO
-        name, tool = self._name_point(call, entry)
-        self._signal(entry.instants, Phase.BEFORE, entry.log)
         if self._harvest:
             self._pass(entry, Phase.BEFORE, entry.log_bytes)
             for k in sorted(torn_ends(call.data)):
                 torn = entry.log_bytes[: call.offset] + call.data[:k]
                 self._pass(entry, Phase.TORN, torn, k)
-        if self._kill is None or not self._reached(self._kill, name, tool):
+        if self._kill is None or not self._naming.reached(self._kill):
             return GO
         entry.kill, self._kill = self._kill, None
         match entry.kill.phase:
@@ -140,7 +135,7 @@ class Recorder:
         self._record(call, entry)
         if self._harvest and entry.position:
             self._pass(entry, Phase.AFTER, self.room.log())
-        self._signal(entry.instants, Phase.AFTER, self.log())
+        self._signal(entry.instants, Phase.AFTER)
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process of the tree began a program."""
@@ -226,7 +221,7 @@ class Recorder:
         )
         self.events[arrived.order - 1] = decided
         self._requests[ordinal] = decided
-        self._signal((f"provider:{ordinal}",), "request", self.log())
+        self._signal((f"provider:{ordinal}",), "request")
 
     def answered(self, ordinal: int, complete: bool) -> None:
         """The answer went out, or its connection went away."""
@@ -259,7 +254,7 @@ class Recorder:
         at_ms = round((time.monotonic() - self._started) * 1000, 3)
         return len(self.events) + 1, self.launch, at_ms
 
-    def _signal(self, instants: Iterable[str], phase: str, log: Sha) -> None:
+    def _signal(self, instants: Iterable[str], phase: str) -> None:
         """Send what is planned for this moment. Without a writer of the log there is nobody to
         send it to."""
         for instant in instants:
@@ -269,33 +264,8 @@ class Recorder:
                 continue
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._agent, signal.Signals[f"SIG{name}"])
-                self.events.append(
-                    Signal(*self._when(), pid=self._agent, name=name, at=at, log=log)
-                )
-
-    def _name_point(self, call: Call, entry: Entry) -> tuple[str, str | None]:
-        """Name a call on the log: by the line it completes, else by the call itself."""
-        name, tool = call.name, None
-        if call.length:
-            name, tool = point_name(split_torn(entry.log_bytes)[1] + call.data)
-        self._position += 1
-        self._named[name, None] += 1
-        entry.instants = (f"log@{self._position}", f"log:{name}#{self._named[name, None]}")
-        if tool is not None:
-            self._named[name, tool] += 1
-            entry.instants += (f"log:{name}[{tool}]#{self._named[name, tool]}",)
-        entry.point, entry.position = entry.instants[-1], self._position
-        return name, tool
-
-    def _name_effect(self, name: str) -> str:
-        self._effects_named[name] += 1
-        return f"effect:{name}#{self._effects_named[name]}"
-
-    def _reached(self, kill: KillPoint, name: str, tool: str | None) -> bool:
-        if kill.name is None:
-            return kill.ordinal == self._position
-        same_tool = kill.tool is None or kill.tool == tool
-        return kill.name == name and same_tool and self._named[name, kill.tool] == kill.ordinal
+                sent = Signal(*self._when(), pid=self._agent, name=name, at=at, log=self.log())
+                self.events.append(sent)
 
     def _pass(self, entry: Entry, phase: Phase, log: bytes, torn: int | None = None) -> None:
         """The launch passes a kill point with this log."""

@@ -7,14 +7,14 @@ sweep is of depth one: what a second crash shows is the explorer's business.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from chaos.errors import ScenarioError
-from chaos.evidence import Evidence, LogWrite
+from chaos.evidence import STEP_ROLES, Effect, Evidence, LogWrite, Request, Signal
 from chaos.explore.work import Branch
 from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_ends
 from chaos.scenario import Scenario
-from chaos.supervise.course import KILLED_ROLES
 
 BASELINE = "baseline"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")
@@ -30,10 +30,15 @@ def schedules_of(
 ) -> list[Branch]:
     """All schedules with one kill, with their ids: neighbours leave neighbouring crash images.
 
-    Raises ScenarioError when the scenario's `[kill] points` name no point of the run.
+    Raises ScenarioError when the scenario's `[kill] points` name no point of the run, or one of its
+    signals an instant that the run does not have.
     """
+    _check_signals(scenario, reference)
     chosen: list[Branch] = []
+    within = scenario.kill.steps
     for launch, write in _writes(reference):
+        if within and scenario.steps[reference.launches[launch].step].do not in within:
+            continue
         roles = [reference.launches[index].role for index in range(launch + 1)]
         for phase, k in _instants(reference, write, phases, torn):
             point = KillPoint.parse(f"{write.point}/{f'torn@{k}' if k else phase}")
@@ -51,6 +56,33 @@ def schedules_of(
     return chosen
 
 
+def _check_signals(scenario: Scenario, reference: Evidence) -> None:
+    """In the run without a kill, every signal finds its instant. What only a launch after a kill
+    can reach is not known here."""
+    sent = {(event.launch + 1, event.at) for event in reference.events if isinstance(event, Signal)}
+    for event in scenario.events:
+        known = event.launch <= len(reference.launches)
+        if event.signal and known and (event.launch, event.at) not in sent:
+            there = "\n  ".join(_instants_of(reference, event.launch - 1))
+            raise ScenarioError(
+                f"{scenario.path}: {event.do} was never sent: launch {event.launch} of the run "
+                f"without a kill has no instant {event.at}; it has, /before and /after,\n  {there}"
+            )
+
+
+def _instants_of(reference: Evidence, launch: int) -> Iterator[str]:
+    """What a signal can be sent at, in order; requests have an instant of their own."""
+    effects: Counter[str] = Counter()
+    for event in reference.of_launch(launch):
+        if isinstance(event, LogWrite):
+            yield event.point
+        elif isinstance(event, Effect):
+            effects[event.name] += 1
+            yield f"effect:{event.name}#{effects[event.name]}"
+        elif isinstance(event, Request):
+            yield f"provider:{event.ordinal}/request"
+
+
 def schedule_id(scenario: str, schedule: Schedule) -> str:
     """A short stable id that is safe as a file name."""
     kills = [
@@ -63,7 +95,7 @@ def schedule_id(scenario: str, schedule: Schedule) -> str:
 
 def _writes(reference: Evidence) -> Iterator[tuple[int, LogWrite]]:
     for event in reference.events:
-        if isinstance(event, LogWrite) and reference.launches[event.launch].role in KILLED_ROLES:
+        if isinstance(event, LogWrite) and reference.launches[event.launch].role in STEP_ROLES:
             yield event.launch, event
 
 

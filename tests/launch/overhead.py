@@ -40,6 +40,9 @@ class _Watcher:
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """Nothing to note."""
 
+    def ended(self, pid: int, wait_status: int) -> None:
+        """Nothing to note."""
+
     def dead(self, call: Call, action: Action, wait_status: int) -> None:
         """Never: nothing is killed."""
 

@@ -25,6 +25,7 @@ class Notes:
     entered: list[Call] = field(default_factory=list)
     returned: list[Call] = field(default_factory=list)
     programs: list[tuple[str, ...]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)  # wait statuses of others ended by a signal
     at_entry: list[bytes] = field(default_factory=list)  # the log at each entry
     killed: Call | None = None
     wait_status: int | None = None
@@ -44,6 +45,9 @@ class Notes:
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         self.programs.append(argv)
+
+    def ended(self, pid: int, wait_status: int) -> None:
+        self.ends.append(wait_status)
 
     def dead(self, call: Call, action: Action, wait_status: int) -> None:
         self.killed, self.wait_status = call, wait_status

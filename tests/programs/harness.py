@@ -29,6 +29,9 @@ class Quiet:
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         pass
 
+    def ended(self, pid: int, wait_status: int) -> None:
+        pass
+
     def dead(self, call: Call, action: Action, wait_status: int) -> None:
         pass
 
