@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 LF = b"\n"
@@ -55,11 +56,9 @@ def read_log(data: bytes) -> LogView:
     header: Mapping[str, Any] | None = None
     facts: list[Fact] = []
     for number, line in enumerate(complete.split(LF)[:-1], start=1):
-        value = _decode(line)
-        if isinstance(value, dict) and value.get("kind") == "header":
-            header = value if number == 1 else header
-        else:
-            facts.extend(_facts_of(number, value))
+        if number == 1:
+            header = _header(line)
+        facts.extend(_facts_on(number, line))
     return LogView(header, tuple(facts), complete, torn)
 
 
@@ -85,6 +84,17 @@ def split_torn(data: bytes) -> tuple[bytes, bytes]:
     """The bytes through the last LF, and the torn tail after it."""
     end = data.rfind(LF) + 1
     return data[:end], data[end:]
+
+
+def _header(line: bytes) -> Mapping[str, Any] | None:
+    value = _decode(line)
+    return value if isinstance(value, dict) and value.get("kind") == "header" else None
+
+
+@lru_cache(maxsize=4096)
+def _facts_on(number: int, line: bytes) -> tuple[Fact, ...]:
+    """The facts of a line. Remembered: a log is read at each of its states, line by line the same."""
+    return tuple(_facts_of(number, _decode(line)))
 
 
 def _decode(line: bytes) -> object:
