@@ -93,7 +93,7 @@ def _header(line: bytes) -> Mapping[str, Any] | None:
 
 @lru_cache(maxsize=4096)
 def _facts_on(number: int, line: bytes) -> tuple[Fact, ...]:
-    """The facts of a line. Remembered: a log is read at each of its states, line by line the same."""
+    """The facts of a line. Remembered: each state of a log begins with the lines of the last."""
     return tuple(_facts_of(number, _decode(line)))
 
 
