@@ -62,6 +62,12 @@ def _compact(a: argparse.Namespace, output: Output) -> ExitCode:
     return commands.compact(a.workspace, a.session, a.durability, output)
 
 
+def _chat(a: argparse.Namespace, output: Output) -> ExitCode:
+    from agent.chat import chat
+
+    return chat(a.workspace, a.session, a.durability, output)
+
+
 class _Command(NamedTuple):
     """A command: what it does, and its arguments as argparse takes them."""
 
@@ -87,12 +93,6 @@ _FILE = ("file", {"metavar": "FILE"})
 _CONFIG = ("--config", {"metavar": "CURRENT.json", "required": True})
 
 
-def _chat(a: argparse.Namespace, output: Output) -> ExitCode:
-    from agent.chat import chat
-
-    return chat(a.workspace, a.session, output)
-
-
 # The commands that work are imported when they are given: the others start twice as fast.
 _COMMANDS: Mapping[str, _Command] = {
     "run": _Command(
@@ -112,6 +112,9 @@ _COMMANDS: Mapping[str, _Command] = {
     ),
     "compact": _Command(
         _compact, "replace older messages by a summary", (_WORKSPACE, _DURABILITY, _JSON, _SESSION)
+    ),
+    "chat": _Command(
+        _chat, "talk with the agent; Esc aborts, /exit leaves", (_WORKSPACE, _ID, _DURABILITY)
     ),
     "sessions": _Command(
         lambda a, _: reports.sessions(a.workspace), "list the sessions", (_WORKSPACE,)

@@ -47,6 +47,12 @@ class Output:
         else:
             _print(self._err, f"session {session_id}")
 
+    def note(self, text: str) -> None:
+        """A line for people only."""
+        self._end_line()
+        if not self._events:
+            _print(self._err, text)
+
     def text(self, text: str) -> None:
         """Text of a reply that is still coming: not durable, so no event."""
         if not self._events:
@@ -73,8 +79,9 @@ class Output:
         self._end_line()
         if self._events:
             self._event(outcome.to_json())
-        if outcome.message:
-            _print(self._err, outcome.message)
+        words = outcome.message or _ENDS.get(outcome.kind)
+        if words:
+            _print(self._err, words)
 
     def failure(self, kind: str, code: int, message: str, more: Mapping[str, object]) -> None:
         """The end without an outcome of the session: usage, busy, corrupt …"""
@@ -112,7 +119,9 @@ def event_name(fact: Mapping[str, Any]) -> str:
             return "usage"
 
 
+_ENDS: Mapping[str, str] = {"aborted": "aborted"}  # said where an outcome has no message
 _LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "compaction": lambda fact: f"compacted: {fact['entry']['summary']}",
     "toolStarted": lambda fact: (
         f"> {fact['record']['toolName']} "
         f"{json.dumps(fact['record']['arguments'], ensure_ascii=False)}"

@@ -1,0 +1,421 @@
+"""`agent chat` as a person uses it: a real process on a pseudo-terminal, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import stat
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.support import SECRET, ModelServer, call, completion
+
+ID = "018f0000-0000-7000-8000-000000000001"
+ROOT = Path(__file__).parents[2]
+BOUND_S = 12
+CTRL_C, CTRL_D, ESC, ENTER = b"\x03", b"\x04", b"\x1b", b"\r"
+DONE = completion("done 完成")
+# What a terminal is told beside text: colours, cursor movements, titles, modes.
+_CONTROLS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>78]|\x1b\][^\x07]*\x07|\x07")
+
+
+# Makes the terminal on standard input the one whose Ctrl-C is a signal, then is the program.
+_IN_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+class Person:
+    """Sits at a terminal in which `agent chat` runs."""
+
+    def __init__(self, workspace: Path, base_url: str, *arguments: str, **env: str) -> None:
+        self.workspace = workspace
+        self._shown = b""
+        self._read = 0  # so much of it was looked at
+        self._keyboard, device = os.openpty()
+        termios.tcsetwinsize(device, (24, 80))
+        self.attributes = termios.tcgetattr(device)
+        self._device = device
+
+        self.agent = subprocess.Popen(
+            [sys.executable, "-c", _IN_TERMINAL, sys.executable, "-m", "agent", "chat", *arguments],
+            cwd=workspace,
+            env={
+                **{k: v for k, v in os.environ.items() if not k.startswith("AGENT_")},
+                "PYTHONPATH": str(ROOT),
+                "AGENT_API_KEY": SECRET,
+                "AGENT_BASE_URL": base_url,
+                "AGENT_MODEL": "test/model",
+                "TERM": "xterm",
+                "LC_ALL": "C.UTF-8",
+                "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody here answers where the cursor is
+                **env,
+            },
+            stdin=device,
+            stdout=device,
+            stderr=device,
+            start_new_session=True,
+        )
+
+    def press(self, *keys: bytes | str) -> None:
+        for key in keys:
+            os.write(self._keyboard, key.encode() if isinstance(key, str) else key)
+
+    def says(self, prompt: str) -> None:
+        """Type a line once the agent asks for one."""
+        self.sees("you>")
+        self.press(prompt)
+        self.sees(prompt.strip())  # the editor has it
+        self.press(ENTER)
+
+    def sees(self, text: str) -> None:
+        """Wait until the screen shows `text`; what stands before it is then read."""
+        self._until(lambda: text in self.screen, f"{text!r} on the screen")
+        self._read += self.screen.index(text) + len(text)
+
+    def leaves(self) -> int:
+        """Wait for the end of the program; its exit code."""
+        self._until(lambda: self.agent.poll() is not None, "the end")
+        return self.agent.wait()
+
+    @property
+    def terminal_is_as_it_was(self) -> bool:
+        return termios.tcgetattr(self._device) == self.attributes
+
+    def close(self) -> None:
+        self.agent.kill()
+        self.agent.wait()
+        os.close(self._keyboard)
+        os.close(self._device)
+
+    def _until(self, holds: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + BOUND_S
+        while not holds():
+            assert time.monotonic() < deadline, f"expected {what}, found:\n{self.screen}"
+            if select.select([self._keyboard], [], [], 0.02)[0]:
+                self._shown += os.read(self._keyboard, 1 << 16)
+            else:
+                ended = self.agent.poll() is not None
+                assert not ended or holds(), f"expected {what}, found the end:\n{self.screen}"
+
+    @property
+    def screen(self) -> str:
+        """What was shown and not looked at yet."""
+        return _CONTROLS.sub(b"", self._shown).decode("utf-8", "replace")[self._read :]
+
+    @property
+    def log(self) -> Path:
+        (found,) = (self.workspace / ".agent" / "sessions").glob("*.jsonl")
+        return found
+
+    def facts(self) -> list[str]:
+        return [line for line in self.log.read_text().splitlines()[1:] if line]
+
+
+Sit = Callable[..., Person]
+
+
+@pytest.fixture(name="sit")
+def _sit(tmp_path: Path) -> Iterator[Sit]:
+    people: list[Person] = []
+
+    def sit(server: ModelServer | str, *arguments: str, **env: str) -> Person:
+        url = server if isinstance(server, str) else server.base_url
+        people.append(Person(tmp_path, url, *arguments, **env))
+        return people[-1]
+
+    yield sit
+    for person in people:
+        person.close()
+
+
+class Held(ModelServer):
+    """Lets requests wait until they are `released`."""
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__(*answers)
+        self.arrived, self.released = threading.Semaphore(0), threading.Event()
+
+    def answer(self, body: bytes) -> tuple[int, bytes]:
+        self.arrived.release()
+        self.released.wait(BOUND_S)
+        return super().answer(body)
+
+    def __exit__(self, *exception: Any) -> None:
+        self.released.set()
+        super().__exit__(*exception)
+
+
+def test_prompt_after_prompt_in_one_session(sit: Sit) -> None:
+    with ModelServer(DONE, completion("second")) as server:
+        person = sit(server)
+        person.says("say it, e\u0301 你好世界")
+        person.sees("done 完成")
+        person.says("and again")
+        person.sees("second")
+        person.says("/exit")
+        assert person.leaves() == 0
+    assert person.terminal_is_as_it_was
+    told = [m["content"] for m in server.requests[1]["messages"][1:]]
+    assert told == ["say it, e\u0301 你好世界", "done 完成", "and again"]
+
+
+def test_wide_text_can_be_edited_where_it_wraps(sit: Sit) -> None:
+    """The line is longer than the terminal; its last and its first character are taken out."""
+    text = "长" * 60 + "e\u0301x"
+    with ModelServer(DONE) as server:
+        person = sit(server)
+        person.sees("you>")
+        person.press(text)
+        person.press(b"\x7f", b"\x01", b"\x04", ENTER)  # backspace, to the start, delete
+        person.sees("done 完成")
+        person.sees("you>")
+        person.press(CTRL_D)
+        assert person.leaves() == 0
+    assert server.requests[0]["messages"][1]["content"] == "长" * 59 + "e\u0301"
+
+
+def test_history_is_private_and_comes_back(sit: Sit) -> None:
+    with ModelServer(DONE, DONE) as server:
+        person = sit(server)
+        person.says("first words")
+        person.sees("done")
+        person.says("/exit")
+        person.leaves()
+        again = sit(server)
+        again.sees("you>")
+        again.press(b"\x1b[A", b"\x1b[A")  # up: /exit, then the first words
+        again.sees("first words")
+        again.press(ENTER)
+        again.sees("done")
+        again.says("/exit")
+        assert again.leaves() == 0
+    history = person.workspace / ".agent" / "chat-history"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    assert server.requests[1]["messages"][-1]["content"] == "first words"
+
+
+def test_esc_aborts_a_held_request_and_not_the_program(sit: Sit) -> None:
+    with Held(DONE) as server:
+        person = sit(server)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        person.press(b"\x1b[A", "keys that do nothing")
+        person.press(ESC)
+        person.sees("aborted")
+        server.released.set()
+        person.says("/exit")
+        assert person.leaves() == 0
+    log = person.log.read_text()
+    assert log.index('"abortRequested"') < log.index('"stepFailed"')
+    assert '"reason":"escape"' in log
+    assert '"phase":"model"' in log
+
+
+def test_esc_ends_a_tool_and_everything_it_started(sit: Sit) -> None:
+    command = "setsid sh -c 'sleep 60; echo late >> late' & touch started; wait"
+    with ModelServer(completion(None, [call("bash", {"command": command})])) as server:
+        person = sit(server)
+        person.says("go")
+        person.sees("> bash")
+        person._until((person.workspace / "started").exists, "the tool")
+        person.press(ESC)
+        person.sees("aborted")
+        person.says("/exit")
+        assert person.leaves() == 0
+    assert '"phase":"tool"' in person.log.read_text()
+    assert not (person.workspace / "late").exists()
+
+
+@pytest.mark.parametrize("how", ["key", "SIGTERM"])
+def test_ctrl_c_aborts_what_runs_and_leaves_with_130(sit: Sit, how: str) -> None:
+    with Held(DONE) as server:
+        person = sit(server)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        if how == "key":
+            person.press(CTRL_C)
+        else:
+            person.agent.send_signal(signal.SIGTERM)
+        assert person.leaves() == 130
+        assert person.terminal_is_as_it_was
+    assert "Traceback" not in person.screen
+    assert '"outcome":"aborted"' in person.facts()[-1]
+
+
+@pytest.mark.parametrize("how", ["key", "SIGTERM"])
+def test_ctrl_c_at_the_prompt_leaves_with_130(sit: Sit, how: str) -> None:
+    person = sit("http://127.0.0.1:9/v1")
+    person.sees("you>")
+    person.press("half a line")
+    person.sees("half a line")
+    if how == "key":
+        person.press(CTRL_C)
+    else:
+        person.agent.send_signal(signal.SIGTERM)
+    assert person.leaves() == 130
+    assert person.terminal_is_as_it_was
+    assert "Traceback" not in person.screen
+    assert not list((person.workspace / ".agent" / "sessions").iterdir())  # nothing was asked
+
+
+def test_unknown_commands_are_told_the_known_ones(sit: Sit) -> None:
+    with ModelServer(DONE) as server:
+        person = sit(server)
+        person.says("/compress")
+        person.sees("unknown command /compress; expected one of /compact, /exit, /sessions")
+        person.says("/compact")
+        person.sees("nothing to compact")
+        person.says(" /etc is a directory")
+        person.sees("done")
+        person.says("/sessions")
+        person.sees("idle")
+        person.says("/compact")
+        person.sees("nothing to compact")
+        person.sees("you>")
+        person.press(CTRL_D)
+        assert person.leaves() == 0
+    assert server.requests[0]["messages"][1]["content"] == "/etc is a directory"
+
+
+def test_compact_summarises_on_demand(sit: Sit) -> None:
+    answers = [completion(f"answer {n}") for n in range(4)]
+    with ModelServer(*answers, completion("the summary"), DONE) as server:
+        person = sit(server)
+        for number in range(4):
+            person.says(f"question {number}")
+            person.sees(f"answer {number}")
+        person.says("/compact")
+        person.sees("compacted: the summary")
+        person.says("go on")
+        person.sees("done")
+        person.says("/exit")
+        assert person.leaves() == 0
+    assert "[Compacted history]\nthe summary" in server.requests[-1]["messages"][1]["content"]
+
+
+def test_a_killed_chat_is_recovered_and_says_what_became_of_each_call(sit: Sit) -> None:
+    command = "echo deploy >> deployed; sleep 60"
+    answers = [completion(None, [call("bash", {"command": command})]), completion("told")]
+    with ModelServer(*answers) as server:
+        person = sit(server, "--session", ID)
+        person.says("deploy it")
+        person.sees("> bash")
+        person._until((person.workspace / "deployed").exists, "the effect")
+        person.agent.kill()
+        person.leaves()
+        again = sit(server, "--session", ID)
+        again.sees("the session has an unfinished operation; going on with it")
+        again.sees(f"interrupted: `{command}` may have run; it was not run again")
+        again.sees("told")
+        again.says("/exit")
+        assert again.leaves() == 0
+    assert (person.workspace / "deployed").read_text() == "deploy\n"
+    assert "status became unknown" in server.requests[1]["messages"][-1]["content"]
+
+
+def test_a_request_that_a_kill_interrupted_is_sent_once_more(sit: Sit) -> None:
+    with Held(DONE, DONE) as server:
+        person = sit(server, "--session", ID)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        person.agent.kill()
+        person.leaves()
+        server.released.set()
+        again = sit(server, "--session", ID)
+        again.sees("interrupted: a request to the model; it is sent once more")
+        again.sees("done")
+        again.says("/exit")
+        assert again.leaves() == 0
+
+
+def test_esc_aborts_a_recovery_too(sit: Sit) -> None:
+    with Held(DONE, DONE) as server:
+        person = sit(server, "--session", ID)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        person.agent.kill()
+        person.leaves()
+        again = sit(server, "--session", ID)
+        assert server.arrived.acquire(timeout=BOUND_S)
+        again.press(ESC)
+        again.sees("aborted")
+        server.released.set()
+        again.says("/exit")
+        assert again.leaves() == 0
+
+
+def test_a_blocked_session_is_left_alone_with_exit_3(sit: Sit) -> None:
+    with Held(DONE) as server:
+        person = sit(server, "--session", ID)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        person.agent.kill()
+        person.leaves()
+        before = person.log.read_bytes()
+        again = sit(server, "--session", ID, AGENT_MODEL="other")
+        again.sees("set AGENT_MODEL to test/model")
+        assert again.leaves() == 3
+    assert person.log.read_bytes() == before
+
+
+def test_the_session_is_busy_for_everybody_else(sit: Sit) -> None:
+    with ModelServer(DONE) as server:
+        person = sit(server, "--session", ID)
+        person.says("go")
+        person.sees("done")
+        assert sit(server, "--session", ID).leaves() == 5
+        person.says("/exit")
+        assert person.leaves() == 0
+
+
+def test_a_failed_operation_is_told_and_the_next_prompt_is_taken(sit: Sit) -> None:
+    with ModelServer((500, {"error": {"message": "down"}}), DONE) as server:
+        person = sit(server)
+        person.says("one")
+        person.sees("failed: http_500")
+        person.says("two")
+        person.sees("done")
+        person.says("/exit")
+        assert person.leaves() == 0
+
+
+def test_tools_are_started_by_a_process_of_one_thread(sit: Sit) -> None:
+    """The guard is a fork without exec, which is safe only without other threads."""
+    command = "agent=$(awk '/^PPid/{print $2}' /proc/$PPID/status); ls /proc/$agent/task | wc -l"
+    with ModelServer(completion(None, [call("bash", {"command": command})]), DONE) as server:
+        person = sit(server)
+        person.says("count")
+        person.sees("done")
+        person.says("/exit")
+        assert person.leaves() == 0
+    result = json.loads(next(line for line in person.facts() if '"tool"' in line))
+    assert result["entry"]["message"]["content"] == "1"
+
+
+def test_without_a_terminal_there_is_no_chat(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
+    done = subprocess.run(
+        [sys.executable, "-m", "agent", "chat"],
+        cwd=tmp_path,
+        env=env,
+        input="hello\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "chat needs a terminal" in done.stderr
+    assert list(tmp_path.iterdir()) == []
