@@ -36,7 +36,7 @@ from agent.state import Idle
 from agent.store import SessionStore
 from agent.view import listing
 from agent.work import Announce
-from agent.workspace import Workspace, require_session_id, session_id_of
+from agent.workspace import Workspace, require_session_id
 
 
 def chat(workspace_dir: str, session: str | None, durability: str, output: Output) -> ExitCode:
@@ -53,7 +53,7 @@ def chat(workspace_dir: str, session: str | None, durability: str, output: Outpu
     require_session_id(session_id)
     path = workspace.find(session_id) or workspace.path_of_new(session_id)
 
-    with _Conversation(workspace, settings, path, durability, output) as conversation:
+    with _Conversation(workspace, settings, session_id, path, durability, output) as conversation:
         return conversation.hold()
 
 
@@ -61,12 +61,18 @@ class _Conversation:
     """The session while somebody talks in it. A context manager: it holds the session's lock."""
 
     def __init__(
-        self, workspace: Workspace, settings: Settings, path: Path, durability: str, output: Output
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        session_id: str,
+        path: Path,
+        durability: str,
+        output: Output,
     ) -> None:
         self._workspace = workspace
         self._settings = settings
+        self._session_id = session_id
         self._path = path
-        self._session_id = session_id_of(path) or ""  # every path here is named like one
         self._durability = durability
         self._output = output
         # A new session gets its file with its first prompt: who only looks leaves none behind.
