@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+COLD   := scenarios/plain-answer.toml scenarios/deploy-is-never-repeated.toml
 
-.PHONY: venv chaos test lint bench clean
+.PHONY: venv chaos chaos-closure test lint bench docs clean
 
 venv: $(STAMP)
 
@@ -13,8 +14,13 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# Warm: every scenario, to the closure where that fits the minute. Cold: two of them, as they are.
 chaos: $(STAMP)
-	$(BIN)/chaos run scenarios
+	$(BIN)/chaos run scenarios --launch warm --depth closure --budget 25s
+	$(BIN)/chaos run $(COLD) --launch exec --phases before,after
+
+chaos-closure: $(STAMP)
+	$(BIN)/chaos run scenarios --launch warm --depth closure
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
@@ -26,6 +32,9 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
+
+docs: $(STAMP)
+	$(BIN)/python docs/build.py --runs
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
