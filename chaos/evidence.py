@@ -131,6 +131,20 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """A process of the target's tree, as it stood when the target was held to be killed."""
+
+    pid: int
+    ppid: int
+    argv: tuple[str, ...]
+    status: str  # as psutil names it: running, sleeping, tracing-stop, zombie …
+    threads: int
+    descriptors: int
+    memory_bytes: int
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Kill:
     """The proof of a kill: what was promised and what was found (design section 2).
 
@@ -154,6 +168,7 @@ class Kill:
     after: Sha  # the log found when the killed process was reaped, nothing else having run
     wait_status: int  # raw status of waitpid; its low 7 bits are the signal, which must be 9
     size: int | None = None  # the size asked for by a truncate; None for other calls
+    tree: tuple[Process, ...] = ()  # the process killed, and its descendants, just before
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from chaos.evidence import ABSENT, Blobs
+from chaos.evidence import ABSENT, Blobs, Process
 from chaos.launch.model import Call
 from chaos.points import KillPoint
 from chaos.supervise.room import Room
@@ -22,6 +22,7 @@ class Entry:
         self.log_bytes = room.log()
         self.log = blobs.put(self.log_bytes)
         self.kill: KillPoint | None = None
+        self.tree: tuple[Process, ...] = ()  # where the process is to be killed
         self.instants: tuple[str, ...] = ()  # its names in a scenario's events, without a phase
         self.position = 0  # > 0: a kill point on the session log
         self.point = ""

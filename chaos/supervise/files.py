@@ -15,11 +15,27 @@ from pathlib import Path
 from typing import Any, get_args
 
 from chaos.errors import UsageError
-from chaos.evidence import Blobs, Event, Evidence, Facts, Launch, Survivor, sha
+from chaos.evidence import (
+    Blobs,
+    Event,
+    Evidence,
+    Facts,
+    Kill,
+    Launch,
+    Process,
+    Survivor,
+    sha,
+)
 
 VERSION = 1
 _SHA = re.compile(r'"([0-9a-f]{64})"')  # how a blob is named in the JSON
 _EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
+
+# Fields that are tuples of dataclasses of their own.
+_NESTED: dict[type, dict[str, type]] = {
+    Launch: {"survivors": Survivor},
+    Kill: {"tree": Process},
+}
 
 
 def save_evidence(evidence: Evidence, directory: Path) -> Path:
@@ -86,16 +102,16 @@ def _load(value: Mapping[str, Any], blobs: Blobs) -> Evidence:
 
 
 def _fields(item: Any) -> dict[str, Any]:
-    """The fields of a flat dataclass; a nested one (Survivor) becomes a mapping."""
+    """The fields of a dataclass; those nested in a tuple become mappings."""
     flat = {f.name: getattr(item, f.name) for f in fields(item)}
-    if isinstance(item, Launch):
-        flat["survivors"] = [_fields(survivor) for survivor in item.survivors]
+    for name in _NESTED.get(type(item), {}):
+        flat[name] = [_fields(nested) for nested in flat[name]]
     return flat
 
 
 def _build(cls: Any, value: Mapping[str, Any]) -> Any:
     """The reverse of `_fields`: JSON arrays become tuples."""
     built = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-    if cls is Launch:
-        built["survivors"] = tuple(_build(Survivor, s) for s in value["survivors"])
+    for name, nested in _NESTED.get(cls, {}).items():
+        built[name] = tuple(_build(nested, each) for each in value[name])
     return cls(**built)

@@ -36,6 +36,7 @@ from chaos.points import KillPoint, Phase, torn_ends
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.entry import Entry, lines_of
 from chaos.supervise.naming import Naming
+from chaos.supervise.processes import tree_of
 from chaos.supervise.room import Room
 
 # A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
@@ -121,6 +122,7 @@ class Recorder:
         if self._kill is None or not self._naming.reached(self._kill):
             return GO
         entry.kill, self._kill = self._kill, None
+        entry.tree = tree_of(call.pid)
         match entry.kill.phase:
             case Phase.BEFORE:
                 return kill_before()
@@ -172,6 +174,7 @@ class Recorder:
                 after=self.log(),
                 wait_status=wait_status,
                 size=call.size,
+                tree=entry.tree,
             )
         )
 

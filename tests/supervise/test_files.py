@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from chaos.errors import UsageError
-from chaos.evidence import Blobs, Effect, Evidence, Facts, Launch, Request, Survivor
+from chaos.evidence import (
+    Blobs,
+    Effect,
+    Evidence,
+    Facts,
+    Kill,
+    Launch,
+    Process,
+    Request,
+    Survivor,
+)
 from chaos.supervise.files import load_evidence, save_evidence
 
 
@@ -49,11 +59,34 @@ def evidence() -> Evidence:
     )
     events = (
         Request(1, 0, 0.1, 1, "POST", "/v1", log, log, 200, "", log, {"prompt_tokens": 3}),
-        Effect(2, 0, 0.2, 7, ("sh",), "deploy", log, False),
+        kill(log),
+        Effect(3, 0, 0.2, 7, ("sh",), "deploy", log, False),
     )
     other = Blobs({log: b"a log\n", **blobs.data})
     plain = Evidence("run: none", facts, (replace(launch, stdout=other.put(b"hi")),), (), other)
     return Evidence("run: log@1/after", facts, (launch,), events, blobs, (plain,), "other")
+
+
+def kill(log: str) -> Kill:
+    tree = (Process(7, 1, ("agent",), "tracing-stop", 1, 5, 30_000_000, 0.1),)
+    return Kill(
+        order=2,
+        launch=0,
+        at_ms=0.2,
+        point="log@1/after",
+        call="write",
+        pid=7,
+        tid=7,
+        offset=0,
+        length=6,
+        kept=6,
+        returned=6,
+        before="",
+        payload=log,
+        after=log,
+        wait_status=9,
+        tree=tree,
+    )
 
 
 def test_what_is_saved_comes_back_equal(tmp_path: Path) -> None:
