@@ -18,6 +18,8 @@ from agent.facts import is_blank
 from agent.failures import ExitCode, UsageFailure
 from agent.ids import IdSource, now_ms
 from agent.loop import Loop
+from agent.mcp.config import configured_servers
+from agent.mcp.servers import offered_tools
 from agent.new_facts import header
 from agent.outcome import Outcome
 from agent.output import Output
@@ -39,12 +41,14 @@ def run(
     settings.require_key()
     session_id = session or IdSource().fresh()
     require_session_id(session_id)
+    servers = configured_servers(os.environ, workspace.root)
     path = workspace.find(session_id) or workspace.path_of_new(session_id)
-    configuration = Configuration.of(settings).in_workspace(workspace.root)
     with (
         aborting_signals() as switch,
         SessionStore.open(path, create=True, durability=durability) as store,
+        offered_tools(servers, workspace.root, store.lock_fd, switch) as tools,
     ):
+        configuration = Configuration.of(settings, tools).in_workspace(workspace.root)
         if not store.is_session:
             store.begin(new_header(session_id, workspace, settings))
         outcome = refusal(store, configuration) or _aborted_early(switch)
@@ -67,9 +71,11 @@ def resume(workspace_dir: str, session: str, durability: str, output: Output) ->
             settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
             settings.require_key()
             output.session(store.state.header.id, path)
-            configuration = Configuration.of(settings).in_workspace(workspace.root)
-            loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
-            outcome = loop.drive()
+            servers = configured_servers(os.environ, workspace.root)
+            with offered_tools(servers, workspace.root, store.lock_fd, switch) as tools:
+                configuration = Configuration.of(settings, tools).in_workspace(workspace.root)
+                loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
+                outcome = loop.drive()
     output.outcome(outcome)
     return outcome.exit_code
 
@@ -80,8 +86,14 @@ def compact(workspace_dir: str, session: str, durability: str, output: Output) -
     path = workspace.known(session)
     settings = Settings.from_environment(os.environ, workspace)
     settings.require_key()
-    configuration = Configuration.of(settings).in_workspace(workspace.root)
-    with aborting_signals() as switch, SessionStore.open(path, durability=durability) as store:
+    servers = configured_servers(os.environ, workspace.root)
+    with (
+        aborting_signals() as switch,
+        SessionStore.open(path, durability=durability) as store,
+        # A compaction calls no tool, but its request is one of the same configuration.
+        offered_tools(servers, workspace.root, store.lock_fd, switch) as tools,
+    ):
+        configuration = Configuration.of(settings, tools).in_workspace(workspace.root)
         if store.is_session:
             outcome = refusal(store, configuration) or _aborted_early(switch)
         else:

@@ -1,0 +1,169 @@
+"""The whole agent with an MCP server, in real processes: killed in a call, resumed, aborted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from tests.agent.support import SECRET, ModelServer, call, completion
+
+ID = "018f0000-0000-7000-8000-000000000001"
+ROOT = Path(__file__).parents[2]
+WAIT = completion(None, [call("mcp__desk__wait", {"seconds": 60})], "tool_calls")
+ECHO = completion(None, [call("mcp__desk__echo", {"text": "hé"})], "tool_calls")
+DONE = completion("done")
+
+
+class Desk:
+    """A workspace, a model and a configuration that names the server `desk`."""
+
+    def __init__(self, folder: Path, model: ModelServer) -> None:
+        self.workspace = folder / "workspace"
+        self.workspace.mkdir()
+        self.notes = folder / "notes"
+        self._config = folder / "mcp.json"
+        self.describe("Wait.")
+        self._env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
+        self._env |= {"AGENT_BASE_URL": model.base_url, "AGENT_MCP_CONFIG": str(self._config)}
+
+    def describe(self, wait: str) -> None:
+        """Let the server describe its tool `wait` so."""
+        env = {"MCP_TEST_FILE": str(self.notes), "MCP_TEST_ABOUT": wait}
+        program = [str(ROOT / "tests" / "programs" / "mcp_server.py"), "stdio"]
+        entry = {"command": sys.executable, "args": program, "env": env}
+        self._config.write_text(json.dumps({"mcpServers": {"desk": entry}}))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "agent", *arguments],
+            cwd=self.workspace,
+            env=self._env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def end(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and standard error of one start."""
+        with self.start(*arguments) as agent:
+            _, err = agent.communicate(timeout=30)
+        return agent.returncode, err
+
+    def wait_for(self, note: str) -> None:
+        """Until the server has noted that."""
+        assert _noted(self.notes, note), f"no {note!r}"
+
+    def facts(self) -> list[Any]:
+        (log,) = (self.workspace / ".agent" / "sessions").iterdir()
+        lines = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+        return [fact for line in lines for fact in (line if isinstance(line, list) else [line])]
+
+    def results(self) -> list[dict[str, Any]]:
+        return [fact["entry"] for fact in self.facts() if "result" in fact.get("entry", {})]
+
+
+@retry(
+    retry=retry_if_result(lambda noted: not noted), stop=stop_after_delay(20), wait=wait_fixed(0.02)
+)
+def _noted(notes: Path, note: str) -> bool:
+    return notes.exists() and note in notes.read_text().splitlines()
+
+
+@retry(
+    retry=retry_if_result(lambda gone: not gone), stop=stop_after_delay(1), wait=wait_fixed(0.01)
+)
+def _gone(processes: list[psutil.Process]) -> bool:
+    return not any(map(_alive, processes))
+
+
+def _alive(process: psutil.Process) -> bool:
+    """A zombie that nobody reaps has ended."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(name="model")
+def _model(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
+    with ModelServer(*request.param) as model:
+        yield model
+
+
+def answers(*bodies: Any) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("model", [bodies], indirect=True, ids=[""])
+
+
+@answers(ECHO, DONE)
+def test_the_model_is_offered_the_tools_and_gets_their_results(
+    tmp_path: Path, model: ModelServer
+) -> None:
+    desk = Desk(tmp_path, model)
+    assert desk.end("run", "--session", ID, "go")[0] == 0
+    offered = [tool["function"]["name"] for tool in model.requests[0]["tools"]]
+    assert offered[:4] == ["read", "write", "edit", "bash"]
+    assert "mcp__desk__echo" in offered
+    assert model.requests[1]["messages"][-1]["content"] == "hé"
+    (intent,) = (f["record"] for f in desk.facts() if f.get("record", {}).get("replayKey"))
+    assert (intent["replay"], intent["replayKey"]) == ("never", "mcp:desk:echo")
+    desk.wait_for("ended test")
+
+
+@answers(WAIT, DONE)
+def test_killed_in_a_call(tmp_path: Path, model: ModelServer) -> None:
+    desk = Desk(tmp_path, model)
+    with desk.start("run", "--session", ID, "go") as agent:
+        desk.wait_for("waiting")
+        tree = psutil.Process(agent.pid).children(recursive=True)
+        assert len(tree) >= 3  # guard, host, server
+        agent.send_signal(signal.SIGKILL)
+    assert _gone(tree)
+
+    # A server that has changed its tool meanwhile is another configuration.
+    desk.describe("Wait, and then do something else.")
+    code, err = desk.end("resume", ID)
+    assert code == 3
+    assert "configuration_changed" in err
+    assert "mcp__desk__wait" in err
+
+    # As before, the call counts as interrupted: it is not made again.
+    desk.describe("Wait.")
+    assert desk.end("resume", ID)[0] == 0
+    assert [result["result"] for result in desk.results()] == [
+        {"type": "synthetic", "reason": "interrupted"}
+    ]
+    assert desk.notes.read_text().splitlines().count("waiting") == 1
+
+
+@answers(WAIT)
+def test_aborted_in_a_call(tmp_path: Path, model: ModelServer) -> None:
+    desk = Desk(tmp_path, model)
+    with desk.start("run", "--session", ID, "go") as agent:
+        desk.wait_for("waiting")
+        tree = psutil.Process(agent.pid).children(recursive=True)
+        agent.send_signal(signal.SIGINT)
+        assert agent.wait(10) == 130
+        assert _gone(tree)
+    desk.wait_for("cancelled")  # the server was told
+    assert desk.facts()[-1]["record"]["outcome"] == "aborted"
+    assert [result["result"]["reason"] for result in desk.results()] == ["interrupted"]
+
+
+def test_a_mistake_in_the_configuration_leaves_no_session(tmp_path: Path) -> None:
+    with ModelServer() as model:
+        desk = Desk(tmp_path, model)
+        (tmp_path / "mcp.json").write_text('{"mcpServers": {"desk": {}}}')
+        code, err = desk.end("run", "--session", ID, "go")
+    assert (code, model.requests) == (2, [])
+    assert "desk: the key 'command' is missing" in err
+    assert not [*desk.workspace.glob(".agent/sessions/*")]
