@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from agent.errors import SessionError
 from agent.facts import JSONObject
-from agent.planner import CurrentConfiguration, plan_recovery
 from agent.reducer import reduce_session
 from agent.strict_json import JSON
 
@@ -26,6 +25,8 @@ def plan(data: bytes, current: JSON) -> JSONObject:
     A planner case, `{"current": …, "sessionFile": …}`, is taken for its configuration. Raises
     SessionError for a log that is not legal, ValueError for a configuration that is none.
     """
+    from agent.planner import CurrentConfiguration, plan_recovery  # `inspect` starts without it
+
     if isinstance(current, dict) and current.keys() == {"current", "sessionFile"}:
         current = current["current"]
     configuration = CurrentConfiguration.from_json(current)

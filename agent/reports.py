@@ -7,8 +7,9 @@ works, because the harness and the scripts of users start them often.
 from __future__ import annotations
 
 import errno
+import os
+import stat
 import sys
-from pathlib import Path
 
 from agent import inspection, strict_json
 from agent.errors import SessionError
@@ -31,7 +32,7 @@ def show(workspace_dir: str, session: str) -> ExitCode:
     from agent.view import transcript
     from agent.workspace import Workspace
 
-    data = _file(Workspace.at(workspace_dir).known(session))
+    data = _file(str(Workspace.at(workspace_dir).known(session)))
     if b"\n" not in data:
         _line("not a session yet")
         return ExitCode.DONE
@@ -42,7 +43,7 @@ def show(workspace_dir: str, session: str) -> ExitCode:
 
 def inspect(file: str) -> ExitCode:
     """Reduce a log and print its state or error as JSON. A corrupt log is exit 4."""
-    data = _file(Path(file))
+    data = _file(file)
     answer = inspection.inspect(data)
     _line(strict_json.dumps(answer).decode())
     return ExitCode.DONE if answer["ok"] else ExitCode.CORRUPT
@@ -51,8 +52,8 @@ def inspect(file: str) -> ExitCode:
 def plan(file: str, config: str) -> ExitCode:
     """Print the recovery plan of a log under a configuration as JSON. Raises SessionError."""
     try:
-        current = strict_json.loads(_file(Path(config)))
-        answer = inspection.plan(_file(Path(file)), current)
+        current = strict_json.loads(_file(config))
+        answer = inspection.plan(_file(file), current)
     except SessionError:
         raise
     except ValueError as error:
@@ -61,13 +62,18 @@ def plan(file: str, config: str) -> ExitCode:
     return ExitCode.DONE
 
 
-def _file(path: Path) -> bytes:
+def _file(path: str) -> bytes:
     """The bytes of a regular file; a pipe or device is refused before it can hang the reader."""
-    if not path.exists():
-        raise UsageFailure(f"no such file: {path}")
-    if not path.is_file():
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return path.read_bytes()
+    # Not by pathlib, which alone takes a tenth of the start of `inspect`.
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise UsageFailure(f"no such file: {path}") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    with os.fdopen(fd, "rb") as file:
+        return file.read()
 
 
 def _line(text: str) -> None:

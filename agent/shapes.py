@@ -16,6 +16,7 @@ from typing import Any
 from agent.facts import MAX_SAFE_INTEGER
 
 Check = Callable[[Any], str]
+_Match = Callable[[str], object]  # compiled when it is first needed: most starts need few of them
 
 _NAMES = {dict: "an object", list: "an array", bool: "a boolean", type(None): "null"}
 
@@ -34,12 +35,16 @@ class Matching:
     def __init__(self, pattern: str, name: str) -> None:
         self.pattern = pattern
         self.name = name
-        self._fullmatch = re.compile(pattern).fullmatch
+        self._fullmatch: _Match | None = None
 
     def __call__(self, value: Any) -> str:
-        if type(value) is str and self._fullmatch(value):
+        if type(value) is str and (self._fullmatch or self._compiled())(value):
             return ""
         return f"expected {self.name}, found {found(value)}"
+
+    def _compiled(self) -> _Match:
+        self._fullmatch = re.compile(self.pattern).fullmatch
+        return self._fullmatch
 
 
 def string(value: Any) -> str:
@@ -104,7 +109,15 @@ def array(item: Check, minimum: int = 0) -> Check:
 class Closed:
     """An object with these keys, perhaps the optional ones, and no other."""
 
-    __slots__ = ("_all_match", "_count", "_free", "_optional", "_required", "_values_of")
+    __slots__ = (
+        "_all_match",
+        "_count",
+        "_free",
+        "_optional",
+        "_pattern",
+        "_required",
+        "_values_of",
+    )
 
     def __init__(
         self, required: Mapping[str, Check], optional: Mapping[str, Check] | None = None
@@ -116,7 +129,8 @@ class Closed:
         formed = {k: c.pattern for k, c in required.items() if isinstance(c, Matching)}
         together = formed if len(formed) > 1 else {}
         self._values_of = itemgetter(*together) if together else None
-        self._all_match = re.compile("\n".join(together.values())).fullmatch
+        self._pattern = "\n".join(together.values())
+        self._all_match: _Match | None = None
         self._free = tuple((k, c) for k, c in required.items() if k not in together)
 
     def __call__(self, value: Any) -> str:
@@ -124,8 +138,10 @@ class Closed:
         if type(value) is not dict:
             return self._complaint(value)
         try:
-            if self._values_of and not self._all_match("\n".join(self._values_of(value))):
-                return self._complaint(value)
+            if self._values_of:
+                text = "\n".join(self._values_of(value))
+                if not (self._all_match or self._compiled())(text):
+                    return self._complaint(value)
             for name, check in self._free:
                 if check(value[name]):
                     return self._complaint(value)
@@ -139,6 +155,10 @@ class Closed:
                     if check(value[name]):
                         return self._complaint(value)
         return "" if len(value) == known else self._complaint(value)
+
+    def _compiled(self) -> _Match:
+        self._all_match = re.compile(self._pattern).fullmatch
+        return self._all_match
 
     def _complaint(self, value: Any) -> str:
         if type(value) is not dict:
