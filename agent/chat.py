@@ -8,13 +8,14 @@ What it does not do: it decides nothing about a session that is blocked, but say
 and leaves (exit 3), as `resume` does.
 
 The three commands stand in one table. A prompt that begins with a slash is typed after a space.
-The system prompt and the tools are taken anew for each operation.
+The system prompt is taken anew for each operation; MCP servers serve them all.
 
 Source: session contract, section 6; design, section 7.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -30,10 +31,14 @@ from agent.facts import is_blank
 from agent.failures import ExitCode, UsageFailure
 from agent.ids import IdSource
 from agent.loop import Loop
+from agent.mcp.config import configured_servers
+from agent.mcp.servers import offered_tools
 from agent.outcome import Outcome
 from agent.output import Output
+from agent.signals import AbortSwitch
 from agent.state import Idle
 from agent.store import SessionStore
+from agent.tools import BUILTIN_TOOLS, Tool
 from agent.view import listing
 from agent.work import Announce
 from agent.workspace import Workspace, require_session_id
@@ -75,6 +80,9 @@ class _Conversation:
         self._path = path
         self._durability = durability
         self._output = output
+        self._servers = configured_servers(os.environ, workspace.root)
+        self._tools: Mapping[str, Tool] | None = None
+        self._closing = contextlib.ExitStack()  # of the servers
         # A new session gets its file with its first prompt: who only looks leaves none behind.
         self._store = self._opened() if path.exists() else None
 
@@ -82,8 +90,11 @@ class _Conversation:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._store is not None:
-            self._store.close()
+        try:
+            self._closing.close()
+        finally:
+            if self._store is not None:
+                self._store.close()
 
     def hold(self) -> ExitCode:
         """Talk until the person leaves; the exit code of the program."""
@@ -150,10 +161,11 @@ class _Conversation:
     ) -> ExitCode | None:
         """Carry out one operation. An exit code where the conversation ends with it."""
         root = self._workspace.root
-        configuration = Configuration.of(self._settings).in_workspace(root)
         announce = announce or self._output.fact
         with Interruptions(sys.stdin.fileno()) as interruptions:
             switch = interruptions.switch
+            tools = self._offered(store, switch)
+            configuration = Configuration.of(self._settings, tools).in_workspace(root)
             # What is unfinished is gone on with; only the planner can refuse that.
             idle = isinstance(store.state.operation, Idle)
             outcome = refusal(store, configuration) if idle else None
@@ -164,6 +176,16 @@ class _Conversation:
         if interruptions.leaving:
             return ExitCode.ABORTED
         return ExitCode.BLOCKED if outcome.kind == "blocked" else None
+
+    def _offered(self, store: SessionStore, switch: AbortSwitch) -> Mapping[str, Tool]:
+        """The tools. MCP servers start with the first operation that is not aborted meanwhile."""
+        if self._tools is None:
+            started = offered_tools(self._servers, self._workspace.root, store.lock_fd, switch)
+            tools = self._closing.enter_context(started)
+            if self._servers and tools is BUILTIN_TOOLS:
+                return tools
+            self._tools = tools
+        return self._tools
 
     def _opened(self) -> SessionStore:
         return SessionStore.open(self._path, create=True, durability=self._durability)

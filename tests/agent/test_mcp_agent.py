@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from tests.agent.support import SECRET, ModelServer, call, completion
+from tests.agent.test_chat import ESC, Person
 
 ID = "018f0000-0000-7000-8000-000000000001"
 ROOT = Path(__file__).parents[2]
@@ -31,17 +33,17 @@ class Desk:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         self.notes = folder / "notes"
-        self._config = folder / "mcp.json"
+        self.config = folder / "mcp.json"
         self.describe("Wait.")
         self._env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
-        self._env |= {"AGENT_BASE_URL": model.base_url, "AGENT_MCP_CONFIG": str(self._config)}
+        self._env |= {"AGENT_BASE_URL": model.base_url, "AGENT_MCP_CONFIG": str(self.config)}
 
     def describe(self, wait: str) -> None:
         """Let the server describe its tool `wait` so."""
         env = {"MCP_TEST_FILE": str(self.notes), "MCP_TEST_ABOUT": wait}
         program = [str(ROOT / "tests" / "programs" / "mcp_server.py"), "stdio"]
         entry = {"command": sys.executable, "args": program, "env": env}
-        self._config.write_text(json.dumps({"mcpServers": {"desk": entry}}))
+        self.config.write_text(json.dumps({"mcpServers": {"desk": entry}}))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -157,6 +159,23 @@ def test_aborted_in_a_call(tmp_path: Path, model: ModelServer) -> None:
     desk.wait_for("cancelled")  # the server was told
     assert desk.facts()[-1]["record"]["outcome"] == "aborted"
     assert [result["result"]["reason"] for result in desk.results()] == ["interrupted"]
+
+
+@answers(WAIT, ECHO, DONE)
+def test_a_chat_keeps_its_servers_from_prompt_to_prompt(tmp_path: Path, model: ModelServer) -> None:
+    desk = Desk(tmp_path, model)
+    person = Person(desk.workspace, model.base_url, AGENT_MCP_CONFIG=str(desk.config))
+    with contextlib.closing(person):
+        person.says("wait for it")
+        desk.wait_for("waiting")
+        person.press(ESC)
+        person.sees("abort")
+        person.says("and now an echo")
+        person.sees("done")
+        person.says("/exit")
+        assert person.leaves() == 0
+    notes = [line.split()[0] for line in desk.notes.read_text().splitlines()]
+    assert notes == ["started", "waiting", "cancelled", "ended"]
 
 
 def test_a_mistake_in_the_configuration_leaves_no_session(tmp_path: Path) -> None:
