@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from chaos.evidence import (
+    STEP_ROLES,
     Blobs,
     Effect,
     Event,
@@ -25,6 +26,7 @@ from chaos.evidence import (
     Launch,
     Request,
     Sha,
+    Signal,
     Tree,
 )
 from chaos.judge.history import Attempt, Call, CallKey, History, history_of
@@ -97,12 +99,22 @@ class Case:
     @cached_property
     def end(self) -> End | None:
         """The end of the steps. None: the course did not come that far."""
-        steps = [x for x in self.evidence.launches if x.role in ("run", "resume")]
+        steps = [x for x in self.evidence.launches if x.role in STEP_ROLES]
         if not steps or self.evidence.merged_into is not None or ended_from_outside(steps[-1]):
             return None
         last = steps[-1]
         blobs = self.evidence.blobs
         return End(last, self.log(last.log_after), last.files_after, blobs)
+
+    def signals(self, launch: Launch) -> list[Signal]:
+        """The signals that the schedule sent in a launch."""
+        return [e for e in self.evidence.of_launch(launch.index) if isinstance(e, Signal)]
+
+    @cached_property
+    def abort_asked(self) -> bool:
+        """Did anybody ask for an abort: a signal, or an `abort` launch?"""
+        launches = self.evidence.launches
+        return any(x.role == "abort" or self.signals(x) for x in launches)
 
     @cached_property
     def blocked(self) -> bool:

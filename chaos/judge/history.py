@@ -41,6 +41,8 @@ class Operation:
     prompt: str | None
     aborted: Fact | None = None
     step_failed: bool = False
+    retained: int = 0  # of a compaction: messages that stay as they are
+    summary: str | None = None  # of a compaction, once it is durable
     finished: list[Fact] = field(default_factory=list)
 
     @property
@@ -224,8 +226,10 @@ class _Reader:
     def compaction(self, fact: Fact) -> None:
         for attempt in self.history.attempts[-1:]:
             attempt.settled = attempt.settled or fact
-        summary = SUMMARY_PREFIX + _text(fact.body, "summary")
-        self.history.context = [{"role": "user", "content": summary}]
+        summary = _text(fact.body, "summary")
+        if self.history.last_operation is not None:
+            self.history.last_operation.summary = summary
+        self.history.context = [{"role": "user", "content": SUMMARY_PREFIX + summary}]
         tail = fact.body.get("retainedTail")
         for kept in tail if isinstance(tail, list) else ():
             message = kept.get("message") if isinstance(kept, dict) else None
@@ -244,6 +248,8 @@ class _Reader:
             started=fact,
             prompt=_text(said.message, "content") if said else None,
         )
+        retained = fact.body.get("retainedEntryIds")
+        operation.retained = len(retained) if isinstance(retained, list) else 0
         if said is not None:  # the prompt belongs to the operation that its transaction starts
             place = turns.index(said)
             turns[place] = Turn(said.fact, said.message, operation.ordinal)
@@ -292,7 +298,7 @@ class _Reader:
     def abort(self, fact: Fact) -> None:
         operation = self.operations.get(_text(fact.body, "operationId"))
         if operation is not None:
-            operation.aborted = fact
+            operation.aborted = operation.aborted or fact
 
     def finished(self, fact: Fact) -> None:
         operation = self.operations.get(_text(fact.body, "operationId"))

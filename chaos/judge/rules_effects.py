@@ -124,7 +124,8 @@ def _unmet(case: Case, name: str, wanted: str, count: int) -> str:
 def _excused(case: Case) -> bool:
     """May a call have been left undone?"""
     undone = any(call.outcome in ("interrupted", "aborted") for call in case.final.calls)
-    return case.blocked or undone
+    aborted = any(operation.aborted is not None for operation in case.final.operations)
+    return case.blocked or undone or aborted
 
 
 def success_means_done(case: Case) -> Iterator[Violation]:

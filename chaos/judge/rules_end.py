@@ -5,9 +5,12 @@ operation ended, and at last the workspace. From the first result `interrupted` 
 something else than in the reference, so only the shape is compared: roles and the names of calls;
 files are not.
 
-Where the schedule injects provider faults there are two references, with and without them: a kill
-may keep the fault from being met again. Each operation is compared with the references in which it
+Where the schedule has events there are two references, with and without them: a kill may keep a
+fault or a signal from coming again. Each operation is compared with the references in which it
 failed, or did not fail, likewise.
+
+An abort that was asked for races with what is going on, so it has two legal ends: that of a
+reference, and `aborted` after any beginning of it.
 """
 
 from __future__ import annotations
@@ -44,20 +47,34 @@ def same_end(case: Case) -> Iterator[Violation]:
     end = case.end
     if end is None:
         return
-    wanted = case.evidence.facts.expect_outcome
     last = end.history.last_operation
-    if wanted is not None and last is not None and last.outcome not in (wanted, None):
+    if last is not None and last.outcome not in (None, *_wanted(case, last)):
+        wanted = case.evidence.facts.expect_outcome
         where = Where(end.launch, last.finished[-1])
         yield broken("R5", "the scenario's outcome", wanted, last.outcome, where)
     references = case.reference_ends
     if not references or end.history.open_operation is not None:
         return
-    difference = _operations(end, references)
-    if difference is None and not interrupted(end):
+    difference = _operations(end, references, aborts=case.abort_asked)
+    aborted = any(operation.aborted is not None for operation in end.history.operations)
+    if difference is None and not interrupted(end) and not aborted:
         difference = _files(case, end)
     if difference is not None:
         where = Where(end.launch, difference.fact)
         yield broken("R5", difference.what, difference.expected, difference.found, where)
+
+
+def _wanted(case: Case, last: Operation) -> tuple[str | None, ...]:
+    """The outcomes that the last operation may have: the one that the scenario expects; where that
+    is an abort which a kill prevented, also that of a reference."""
+    wanted = case.evidence.facts.expect_outcome
+    if wanted is None:
+        return (last.outcome,)
+    prevented = last.aborted is None and any(x.killed for x in case.evidence.launches)
+    if wanted != "aborted" or not prevented:
+        return (wanted,)
+    ends = (end.history.last_operation for end in case.reference_ends)
+    return (wanted, *(operation.outcome for operation in ends if operation))
 
 
 def interrupted(end: End) -> bool:
@@ -65,7 +82,7 @@ def interrupted(end: End) -> bool:
     return any(turn.outcome == INTERRUPTED for turn in end.history.turns)
 
 
-def _operations(end: End, references: Sequence[End]) -> _Difference | None:
+def _operations(end: End, references: Sequence[End], *, aborts: bool) -> _Difference | None:
     """The first difference; of references that may be compared, one without a difference does."""
     mine = end.history.operations
     counts = sorted({len(known.history.operations) for known in references})
@@ -73,7 +90,12 @@ def _operations(end: End, references: Sequence[End]) -> _Difference | None:
         expected = " or ".join(map(str, counts))
         return _Difference("the number of operations", expected, str(len(mine)), None)
     for operation in mine:
-        differences = [_operation(end, operation, known) for known in _alike(operation, references)]
+        if aborts and operation.aborted is not None:
+            there = _there(operation, references)
+            differences = [_beginning(end, operation, known) for known in there]
+        else:
+            there = _alike(operation, references)
+            differences = [_operation(end, operation, known) for known in there]
         if all(difference is not None for difference in differences):
             return differences[0]
     return None
@@ -81,9 +103,14 @@ def _operations(end: End, references: Sequence[End]) -> _Difference | None:
 
 def _alike(operation: Operation, references: Sequence[End]) -> list[End]:
     """References in which this operation met a provider fault, or none, as it did here."""
-    there = [r for r in references if len(r.history.operations) >= operation.ordinal]
+    there = _there(operation, references)
     alike = [r for r in there if _twin(operation, r).step_failed == operation.step_failed]
     return alike or there
+
+
+def _there(operation: Operation, references: Sequence[End]) -> list[End]:
+    """References that came to this operation."""
+    return [r for r in references if len(r.history.operations) >= operation.ordinal]
 
 
 def _twin(operation: Operation, reference: End) -> Operation:
@@ -95,12 +122,32 @@ def _operation(end: End, operation: Operation, reference: End) -> _Difference | 
     if expected != found:  # said first: it tells more than the messages that it cost
         what = f"the end of operation {operation.ordinal}"
         return _Difference(what, expected, found, operation.finished[-1])
-    turns, others = (
-        [turn for turn in known.history.turns if turn.operation == operation.ordinal]
-        for known in (end, reference)
-    )
+    summary = _twin(operation, reference).summary
+    if operation.summary != summary:
+        what = f"the summary of operation {operation.ordinal}"
+        return _Difference(what, str(summary), str(operation.summary), operation.started)
+    return _messages(end, operation, reference, _turns(end, operation))
+
+
+def _beginning(end: End, operation: Operation, reference: End) -> _Difference | None:
+    """An aborted operation is, up to its abort, the beginning of the reference's. What follows the
+    abort is L11's."""
+    aborted = operation.aborted.seq or 0 if operation.aborted else 0
+    turns = [turn for turn in _turns(end, operation) if (turn.fact.seq or 0) < aborted]
+    return _messages(end, operation, reference, turns, whole=False)
+
+
+def _turns(end: End, operation: Operation) -> list[Turn]:
+    return [turn for turn in end.history.turns if turn.operation == operation.ordinal]
+
+
+def _messages(
+    end: End, operation: Operation, reference: End, turns: list[Turn], *, whole: bool = True
+) -> _Difference | None:
+    """The first message that differs. `whole`: also one that is missing."""
+    others = _turns(reference, operation)
     unknown = next((t.fact.seq or 0 for t in end.history.turns if t.outcome == INTERRUPTED), None)
-    for index in range(max(len(turns), len(others))):
+    for index in range(max(len(turns), len(others)) if whole else len(turns)):
         turn = turns[index] if index < len(turns) else None
         other = others[index] if index < len(others) else None
         shape = unknown is not None and (turn is None or (turn.fact.seq or 0) >= unknown)

@@ -3,7 +3,8 @@
 L1, L3 to L8, L10 and L11 come from the strict reading of single logs (`chaos.judge.strict`), of
 every crash image, of what every launch left, and of the final log. L2, L7 (a terminal fact must
 be there) and L9 (the counters are the provider's) need more than one log, and are here. What a
-valid log shows of a writer that does not keep to its plan is in `chaos.judge.rules_conduct`.
+valid log shows of a writer that does not keep to its plan is in `chaos.judge.rules_conduct`, the
+order of abort and cancellation in `chaos.judge.rules_abort`.
 
 A file without one complete line is no session yet, and so has nothing to break.
 """
@@ -16,6 +17,7 @@ from functools import lru_cache
 from chaos.evidence import Answered, Kill, Launch, Request, Sha
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.log import LF, Fact, split_torn
+from chaos.judge.rules_abort import durable_first, heeded, names_its_phase, wins
 from chaos.judge.rules_conduct import (
     for_the_right_reason,
     one_after_the_other,
@@ -248,5 +250,12 @@ RULES: tuple[Rule, ...] = (
     ),
     _row("L9", "usage is counted once per attempt and equals what the provider reported", usage),
     _row("L10", "compaction partitions its sources exactly and its digest matches"),
-    _row("L11", "an abort is durable before anything is cancelled, and wins over a late success"),
+    _row(
+        "L11",
+        "an abort is durable before anything is cancelled, and wins over a late success",
+        durable_first,
+        heeded,
+        wins,
+        names_its_phase,
+    ),
 )

@@ -24,10 +24,12 @@ _COMPARED = ("role", "content", "tool_calls", "tool_call_id")
 def attempt_first(case: Case) -> Iterator[Violation]:
     """P1. When a request arrives, the last attempt in the log is open. Fails when there is no
     attempt that could be this request's: none, or only ones that a reply, a failure or a terminal
-    fact has closed. A request that goes on with a finished operation is P5's."""
+    fact has closed. A request that goes on with a finished or an aborted operation is P5's."""
     for request, attempt in case.requests:
         history = case.log(request.log)
-        if attempt is None and not _goes_on(case, request, history):
+        operation = history.open_operation
+        aborted = operation is not None and operation.aborted is not None
+        if attempt is None and not aborted and not _goes_on(case, request, history):
             last = history.last_fact
             found = f"{last.type if last else 'no fact'} as the last fact of the log"
             where = Where(case.launch_of(request), last, request)
@@ -85,9 +87,10 @@ def legal_transcript(case: Case) -> Iterator[Violation]:
 def active_context(case: Case) -> Iterator[Violation]:
     """P4. The messages of an assistant step are the system message and then the active context of
     the log at that moment: same roles, contents, calls and call ids, nothing more, nothing less.
-    The system message is the same in all requests whose attempts record the same digest of it.
-    Anything else that asks the provider is a side request, which no profile allows yet. Requests
-    without an attempt are P1's and P5's; those of a compaction are not judged by this rule yet."""
+    Those of a compaction are the part of the context that goes, and then at most the words that ask
+    for its summary. The system message is the same in all requests whose attempts record the same
+    digest of it. Anything else that asks the provider is a side request, which no profile allows
+    yet. Requests without an attempt are P1's and P5's."""
     prompts: dict[str, tuple[object, Request]] = {}
     for event in case.evidence.events:
         if isinstance(event, Request) and not asks_the_model(event):
@@ -96,7 +99,7 @@ def active_context(case: Case) -> Iterator[Violation]:
             yield broken("P4", "a side request", "chat completions only", found, where)
     for request, attempt in case.requests:
         messages = _messages(case, request)
-        if messages is None or attempt is None or attempt.kind == "compaction":
+        if messages is None or attempt is None:
             continue
         where = Where(case.launch_of(request), attempt.fact, request)
         if not messages or messages[0].get("role") not in ("system", "developer"):
@@ -105,7 +108,12 @@ def active_context(case: Case) -> Iterator[Violation]:
         else:
             system, messages = messages[0].get("content"), messages[1:]
             yield from _same_system(system, attempt, request, prompts, where)
-        yield from _same_context(case.log(request.log).context, messages, where)
+        context = case.log(request.log).context
+        if attempt.kind == "compaction" and attempt.operation is not None:
+            context = context[: len(context) - attempt.operation.retained]
+            if len(messages) == len(context) + 1 and messages[-1].get("role") == "user":
+                messages = messages[:-1]
+        yield from _same_context(context, messages, where)
 
 
 def _same_system(
@@ -146,9 +154,9 @@ def _brief(message: Message | None) -> str:
 
 def after_the_end(case: Case) -> Iterator[Violation]:
     """P5. No request of an operation after its terminal fact or its durable abort; none while
-    blocked. Fails when a request arrives while the log shows the abort, when a request goes on
-    with the conversation of a finished operation (a new prompt would be P1's), or when a launch
-    that ends blocked asks under an attempt that it did not make."""
+    blocked. Fails when a request arrives while the log shows the abort of the open operation, when
+    a request goes on with the conversation of a finished operation (a new prompt would be P1's), or
+    when a launch that ends blocked asks under an attempt that it did not make."""
     for request, attempt in case.requests:
         launch, history = case.launch_of(request), case.log(request.log)
         operation = history.last_operation
@@ -156,11 +164,11 @@ def after_the_end(case: Case) -> Iterator[Violation]:
             where = Where(launch, operation.finished[-1], request)
             found = f"one after operation {operation.ordinal} {operation.outcome}"
             yield broken("P5", "a finished operation asked on", "no request", found, where)
+        if operation is not None and operation.aborted is not None and not operation.finished:
+            where = Where(launch, operation.aborted, request)
+            yield broken("P5", "an aborted operation asked on", "no request", "one", where)
         if attempt is None:
             continue
-        if attempt.operation is not None and attempt.operation.aborted is not None:
-            where = Where(launch, attempt.operation.aborted, request)
-            yield broken("P5", "an aborted operation asked on", "no request", "one", where)
         known = {known.id for known in case.log(launch.log_before).attempts}
         if case.exited(launch, "blocked") and attempt.id in known:
             where = Where(launch, attempt.fact, request)

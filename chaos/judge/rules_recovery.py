@@ -53,15 +53,39 @@ def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
 
 def _prompt_fault(case: Case, launch: Launch) -> tuple[list[str], list[str]] | None:
     """The prompts expected in the log at the end of a launch and those found, if they differ."""
-    facts = case.evidence.facts
-    given = [*facts.prompts, facts.probe_prompt] if launch.role == "probe" else list(facts.prompts)
-    due = given[: launch.step + 1]
     found = case.log(launch.log_after).prompts
-    must = len(case.log(launch.log_before).prompts)  # what was durable stays
-    if launch.role != "idle" and _served(case, launch):
-        must = len(due)
-    good = found == due[: len(found)] and len(found) >= must
-    return None if good else (due[: max(must, 1)], found)
+    left = list(found)
+    due, good = [], found[: len(kept := case.log(launch.log_before).prompts)] == kept
+    for prompt, accepted in _given(case, launch):
+        if left[:1] == [prompt]:
+            due.append(left.pop(0))
+        elif accepted:
+            due.append(prompt)
+            good = False
+    return None if good and not left else (due or kept[:1], found)
+
+
+def _given(case: Case, launch: Launch) -> list[tuple[str, bool]]:
+    """The prompts given up to a launch, one a step, and whether the target must have accepted it:
+    a launch of its step ended like one that did, and no signal came before it could."""
+    facts = case.evidence.facts
+    given: dict[int, tuple[str, bool]] = {}
+    for known in case.evidence.launches[: launch.index + 1]:
+        if known.role == "run":
+            place = facts.steps[: known.step].count("run") if facts.steps else known.step
+            prompt = facts.prompts[place]
+        elif known.role == "probe":
+            prompt = facts.probe_prompt
+        elif known.step not in given:
+            continue
+        else:
+            prompt = given[known.step][0]
+        before = len(case.log(known.log_before).prompts)
+        stopped = any(len(case.log(s.log).prompts) <= before for s in case.signals(known))
+        accepted = _served(case, known) and not (stopped and known.role == "run")
+        earlier = given.get(known.step, ("", False))[1]
+        given[known.step] = prompt, accepted or earlier
+    return list(given.values())
 
 
 def _served(case: Case, launch: Launch) -> bool:
@@ -88,8 +112,9 @@ def _probe(case: Case, launch: Launch) -> Iterator[Violation]:
 def ends_as_demanded(case: Case) -> Iterator[Violation]:
     """R2. A launch that is not killed ends within its limit, by itself, with the exit code that
     its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
-    do, blocked where it leaves an operation open. Fails too on a runtime's crash report on
-    stderr. Exit codes that say corrupt (R1) or busy (X1) are those rules' business."""
+    do, blocked where it leaves an operation open. One that a signal found without an open operation
+    may end as aborted too. Fails too on a runtime's crash report on stderr. Exit codes that say
+    corrupt (R1) or busy (X1) are those rules' business."""
     for launch in case.evidence.launches:
         where = Where(launch)
         if launch.killed:
@@ -116,6 +141,8 @@ def _named_elsewhere(case: Case, launch: Launch) -> bool:
 def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
     outcome, why = _demanded(case, launch)
     code = case.code(outcome)
+    if _stopped_idle(case, launch) and case.exited(launch, "aborted"):
+        return
     if code is not None and launch.exit_code != code:
         found = f"{launch.exit_code}: {_last_line(case, launch)}"
         yield broken("R2", "wrong exit code", f"{code}, since {why}", found, Where(launch))
@@ -131,6 +158,12 @@ def _demanded(case: Case, launch: Launch) -> tuple[str, str]:
     if last is None or _ends(before) == _ends(after):
         return "completed", "there was nothing to do"
     return last.outcome or "completed", f"operation {last.ordinal} {last.outcome}"
+
+
+def _stopped_idle(case: Case, launch: Launch) -> bool:
+    """Did a signal stop a launch while no operation was open? It may say so."""
+    logs = [case.log(signal.log) for signal in case.signals(launch)]
+    return any(log.open_operation is None for log in logs)
 
 
 def _ends(history: History) -> int:

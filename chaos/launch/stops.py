@@ -69,6 +69,7 @@ class Stops:
         self._flight: _Flight | None = None
         self._dying: _Dying | None = None
         self._waiting: deque[int] = deque()  # threads at the entry of a watched call
+        self._programs: deque[tuple[int, int]] = deque()  # programs begun while a call is in flight
         self._parked: deque[tuple[int, int]] = deque()  # stops that came after a kill
         self._ending = False
 
@@ -147,6 +148,8 @@ class Stops:
                 self._exit(tid)
             elif event == ptrace.EVENT_STOP and number in _GROUP_STOPS:
                 ptrace.listen(tid)
+            elif event == ptrace.EVENT_EXEC and self._flight is not None:
+                self._programs.append((tid, status))  # the log is changing at this very moment
             else:
                 self._event(tid, event)
                 # Only a signal-delivery stop has a signal to pass on.
@@ -226,6 +229,10 @@ class Stops:
 
     def _next(self) -> None:
         """Serve the threads that waited for the call in flight, in the order they came."""
+        while self._programs and self._flight is None and self._dying is None:
+            tid, status = self._programs.popleft()
+            if tid in self.tracees:
+                self._stopped(tid, status)
         while self._waiting and self._flight is None and self._dying is None:
             with contextlib.suppress(Gone):
                 self._entry(self._waiting.popleft())

@@ -126,7 +126,9 @@ class _Launch:
                 self._in_grace, self._deadline = True, now + self._grace_s
             if now >= self._until():
                 return
-            if self._waiter.wait(self._until() - now if dry else 0.0):
+            # What a death does to the wire is for after the look at what the dead left.
+            alive = self._stops.killing_since is None
+            if self._waiter.wait(self._until() - now if dry else 0.0, with_service=alive):
                 assert self._service is not None  # noqa: S101 - only a service makes it ready
                 self._service.serve()
 

@@ -40,10 +40,14 @@ class Waiter:
         os.close(self._signals)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
-    def wait(self, timeout_s: float) -> bool:
+    def wait(self, timeout_s: float, *, with_service: bool = True) -> bool:
         """Return when a child changed, the service has work, or the time is over. True: the
-        service has work."""
-        ready = {fd for fd, _ in self._epoll.poll(max(timeout_s, 0.0))}
+        service has work. Without the service, its work waits."""
+        timeout_s = max(timeout_s, 0.0)
+        if with_service:
+            ready = {fd for fd, _ in self._epoll.poll(timeout_s)}
+        else:
+            ready = set(select.select([self._signals], [], [], timeout_s)[0])
         if self._signals in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._signals, 4096)
