@@ -8,8 +8,9 @@ import pytest
 
 from agent import new_facts, strict_json
 from agent.errors import SessionError
-from agent.view import listing, transcript
+from agent.view import _DETAILS, _NAMES, listing, transcript
 from agent.workspace import Workspace
+from tests.corpus.cases import ACCEPTED
 
 ID = "018f0000-0000-7000-8000-000000000001"
 
@@ -39,12 +40,52 @@ def log() -> bytes:
 def test_show_prints_each_fact_and_the_condition() -> None:
     assert list(transcript(log() + b'{"torn')) == [
         f"session {ID}, 2023-11-14T22:13:20Z, m, /w",
-        "    1 user",
-        "      first",
-        "      second",
-        "    2 runStarted",
+        "    1  00:00:00  user",
+        "                first",
+        "                second",
+        "    2  00:00:00  runStarted",
         "unfinished; tokens: input 0, output 0, cacheRead 0, cacheWrite 0",
+        f"go on with: resume {ID}",
     ]
+
+
+def shown(name: str) -> str:
+    return "\n".join(transcript(ACCEPTED[name].data()))
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_every_legal_log_can_be_shown(name: str) -> None:
+    text = shown(name)
+    assert text.startswith("session ")
+    assert "\nidle; tokens: " in text or "\nunfinished; tokens: " in text
+    assert "Result" not in text.replace("toolResult", "")  # no name that only the code knows
+
+
+# log -> a line of it
+LINES = {
+    "tool-pending-safe": 'toolStarted: read {"path": "a"} (safe to run again)',
+    "tool-pending-never": 'toolStarted: read {"path": "a"}\n',
+    "tool-called": '-> read {"path":"a"}',
+    "abort-answered": "toolResult: read, interrupted",
+    "only-bad-calls-answered": "toolResult: missing, unknownTool",
+    "attempt-repeated": "stepAttempt: 2, ",
+    "attempt-failed": "stepFailed: http_500: the provider said so",
+    "failed-then-new-prompt": "operationFinished: run failed, http_500",
+    "truncated-finished": "operationFinished: run completed (truncated)",
+    "compaction-aborted": "abortRequested: compaction, phase compact",
+    "compaction-repeated": "compactionStarted: messages to summarise 4, to keep 2",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_fact_says_what_a_reader_wants_to_know(name: str) -> None:
+    assert LINES[name] in shown(name)
+
+
+def test_every_kind_of_fact_is_among_them() -> None:
+    everything = "\n".join(map(shown, ACCEPTED))
+    for name in (*_DETAILS.keys() - _NAMES.keys(), *_NAMES.values()):
+        assert f"  {name}" in everything, name
 
 
 def test_show_stops_at_the_first_bad_line() -> None:
