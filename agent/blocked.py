@@ -40,7 +40,11 @@ class Situation:
 
 def explain(reason: str, situation: Situation) -> str:
     """One message for people. `reason` is that of the plan."""
-    return f"blocked: {reason}: {'; '.join(_EXPLAIN[reason](situation))}"
+    ways = _EXPLAIN[reason](situation)
+    state = situation.state
+    if not isinstance(state.operation, Idle):
+        ways = [*ways, f"or give the operation up: abort {state.header.id}"]
+    return f"blocked: {reason}: {'; '.join(ways)}"
 
 
 def _configuration(situation: Situation) -> list[str]:
@@ -92,8 +96,8 @@ def _replay(situation: Situation) -> list[str]:
 
 def _attempts(_: Situation) -> list[str]:
     return [
-        "two attempts of one step ended without a recorded reply, and there is no third; only an "
-        "explicit abort leads on"
+        "two attempts of one step ended without a recorded reply, and there is no third: nothing "
+        "can be restored"
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent.blocked import Situation, explain
 from agent.configuration import Configuration
-from agent.state import Header, Run, SessionState, Step, ToolIntent
+from agent.state import Header, Idle, Run, SessionState, Step, ToolIntent
 from agent.tools import BUILTIN_TOOLS
 from tests.agent.support import configuration, settings
 
@@ -51,8 +51,21 @@ def test_each_changed_setting_is_named_with_what_restores_it() -> None:
         "blocked: configuration_changed: "
         "model was test/model, is other: set AGENT_MODEL to test/model; "
         "routingIdentity was http://127.0.0.1:9/v1, is http://elsewhere/v1: "
-        "set AGENT_BASE_URL to http://127.0.0.1:9/v1"
+        "set AGENT_BASE_URL to http://127.0.0.1:9/v1; "
+        "or give the operation up: abort id"
     )
+
+
+def test_other_instructions_are_named() -> None:
+    words = explain("configuration_changed", situation(Configuration.of(settings(), prompt="new")))
+    assert "make AGENTS.md what it was" in words
+    assert "or give the operation up: abort id" in words
+
+
+def test_an_idle_session_has_nothing_to_give_up() -> None:
+    moved = situation(configuration(environment_identity="moved"))
+    moved.state.operation = Idle()
+    assert "abort" not in explain("environment_changed", moved)
 
 
 def test_changed_tools_are_named_even_for_a_settled_step() -> None:
@@ -76,4 +89,4 @@ def test_the_other_reasons() -> None:
     moved = situation(configuration(environment_identity="moved"))
     assert "was /workspace, is moved" in explain("environment_changed", moved)
     assert "builtin:read:v1" in explain("replay_declaration_changed", moved)
-    assert "only an explicit abort" in explain("attempts_exhausted", moved)
+    assert "no third: nothing can be restored; or give" in explain("attempts_exhausted", moved)
