@@ -28,6 +28,8 @@ class SweepOptions:
     depth: int | None = 1  # the greatest number of kills in a schedule; None: to the closure
     budget_s: float | None = None  # a scenario begins no further level after this time
     max_states: int | None = None  # crash images a scenario may have
+    verify_dedup: float = 0.0  # share of known images that are judged again and compared
+    shard: tuple[int, int] = (1, 1)  # (I, N): the I-th of N parts of the first level
     kill_all: bool = False  # make every kill, also where a harvest shows a known image
     keep: bool = False  # keep the evidence of passing schedules too
 

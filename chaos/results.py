@@ -55,6 +55,7 @@ class Closure:
     states: int  # distinct crash images, each reached by a real kill
     depth: int  # the greatest number of kills in a schedule
     harvested: int  # kills not made, since a launch was seen to pass through a known image there
+    verified: int  # schedules judged to their end though their image was known, and compared
     left: int  # kills known and not tried
 
 

@@ -27,6 +27,7 @@ CLOSURE = "closure"
 MOST_JOBS = 64
 MOST_KILLS = 16
 MOST_STATES = 1_000_000
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|)")
 DEFAULT_REPORT = "chaos-report"
 
@@ -74,6 +75,23 @@ def seconds(text: str) -> float:
     if match is None:
         raise argparse.ArgumentTypeError(f"expected a time such as 60s or 2m, found {text!r}")
     return float(match[1]) * (60 if match[2] == "m" else 1)
+
+
+def share(text: str) -> float:
+    """A share such as 0.1, or 10%."""
+    match = _SHARE.fullmatch(text)
+    value = float(match[1]) / (100 if match[2] else 1) if match else 2.0
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"expected a share such as 0.1 or 10%, found {text!r}")
+    return value
+
+
+def shard(text: str) -> tuple[int, int]:
+    """`I/N`: the I-th of N parts."""
+    part, slash, parts = text.partition("/")
+    if slash and part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
+        return int(part), int(parts)
+    raise argparse.ArgumentTypeError(f"expected I/N with 1 ≤ I ≤ N, such as 1/4, found {text!r}")
 
 
 def _count(text: str, most: int, otherwise: str = "") -> int:
@@ -154,7 +172,23 @@ def _run(run: argparse.ArgumentParser) -> None:
         metavar="N",
         help="crash images a scenario may have; default: no bound",
     )
-    run.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    run.add_argument(
+        "--verify-dedup",
+        type=share,
+        default=0.0,
+        metavar="P",
+        help="share of known crash images to judge again and compare: 0.1, 10%%; default: 0",
+    )
+    run.add_argument(
+        "--shard",
+        type=shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="the I-th of N parts of the first level, for N machines; default: 1/1",
+    )
+    run.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of what is sampled; default: 0"
+    )
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
     run.add_argument(
         "--report",

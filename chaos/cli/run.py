@@ -36,6 +36,8 @@ def command(args: argparse.Namespace) -> int:
         depth=args.depth,
         budget_s=args.budget,
         max_states=args.max_states,
+        verify_dedup=args.verify_dedup,
+        shard=args.shard,
         seed=args.seed,
         fail_fast=args.fail_fast,
         select=compile_expression(args.k) if args.k else None,

@@ -8,7 +8,8 @@ length, at these points, leads anywhere that was not judged.
 Recovery is harvested: the launch that recovers an image passes through all the images that a kill
 in it would leave, so only the kills that lead to a new image are made. Every image is reached by a
 real kill before it counts; one that turns out to be another than the harvest said is a fault of
-the harness. With `kill_all`, nothing is taken from the harvest but the points.
+the harness. With `kill_all`, nothing is taken from the harvest but the points. `verify` chooses
+known images to be judged to their end once more, and compared.
 
 Promises: what is chosen depends on what was found, never on when. Source: design section 3.
 """
@@ -34,34 +35,48 @@ class Walk:
         phases: Iterable[Phase],
         kill_all: bool = False,
         max_states: int | None = None,
+        verify: Callable[[Schedule], bool] = lambda _: False,
     ) -> None:
         self._identify = identify
         self._depth = depth
         self._phases = frozenset(phases)
         self._kill_all = kill_all
         self._max_states = max_states
-        self._seen: dict[str, str] = {}  # image -> id of the schedule that reached it first
+        self._verify = verify
+        self._seen: dict[str, Explored] = {}  # image -> the branch that reached it first
         self._promised: set[str] = set()  # images that a branch of this level is to reach
         self._new: list[Explored] = []  # of the level that is being carried out
         self._level = 1
         self._harvested = 0
+        self._verified = 0
         self._left = 0
 
     def took(self, explored: Explored) -> ScheduleResult:
-        """A branch is done. Returns its result, which a broken harvest turns into an error."""
-        result, expected = explored.result, explored.branch.image
-        if explored.image and explored.image not in self._seen:
-            self._seen[explored.image] = result.id
+        """A branch is done. Returns its result, which a broken harvest or a merge that would have
+        hidden something turns into an error."""
+        if not explored.image:
+            return explored.result
+        expected = explored.branch.image
+        if expected is not None and expected != explored.image:
+            return _error(
+                explored,
+                "the kill left another image than the launch without it passed through "
+                f"({explored.image[:12]}, not {expected[:12]}): the target does not do the same "
+                "thing twice, or something moves while it is held",
+            )
+        first = self._seen.setdefault(explored.image, explored)
+        if first is explored:
             self._new.append(explored)
-        if expected is None or not explored.image or expected == explored.image:
-            return result
-        return replace(
-            result,
-            verdict=Verdict.HARNESS_ERROR,
-            why=f"{result.schedule}: the kill left another image than the launch without it passed "
-            f"through ({explored.image[:12]}, not {expected[:12]}): the target does not do the "
-            "same thing twice, or something moves while it is held",
-        )
+        elif explored.result.merged_into is None:
+            self._verified += 1
+            if _outcome(first) != _outcome(explored):
+                return _error(
+                    explored,
+                    f"it leaves the same crash image as {first.result.id}, but not the same "
+                    f"outcome: {_outcome(first)} there, {_outcome(explored)} here. Merging the "
+                    "two would hide one: what the image leaves out matters to the target",
+                )
+        return explored.result
 
     def next_level(self) -> list[tuple[Schedule, list[Branch]]]:
         """Branches of the next level by the schedule whose image they start from. Empty: over."""
@@ -86,6 +101,7 @@ class Walk:
             states=len(self._seen),
             depth=self._level,
             harvested=self._harvested,
+            verified=self._verified,
             left=left,
         )
 
@@ -96,7 +112,8 @@ class Walk:
             if kill is None or kill.phase not in self._phases:
                 continue
             known = beyond.image in self._seen or beyond.image in self._promised
-            if known and not self._kill_all:
+            verifies = known and self._verify(beyond.schedule)
+            if known and not verifies and not self._kill_all:
                 self._harvested += 1
                 continue
             if self._max_states is not None and not known and self._full():
@@ -104,8 +121,21 @@ class Walk:
                 continue
             self._promised.add(beyond.image)
             ident = self._identify(beyond.schedule)
-            branches.append(Branch(ident, beyond.schedule, beyond.image))
+            branches.append(Branch(ident, beyond.schedule, beyond.image, verifies))
         return branches
 
     def _full(self) -> bool:
         return len(self._seen) + len(self._promised) >= (self._max_states or 0)
+
+
+def _outcome(explored: Explored) -> tuple[str, tuple[str, ...], str]:
+    """What two schedules with the same crash image must agree in. An end that was not judged
+    again because it was known is known by its key all the same."""
+    result = explored.result
+    return str(result.verdict), tuple(v.id for v in result.violations), explored.end
+
+
+def _error(explored: Explored, why: str) -> ScheduleResult:
+    result = explored.result
+    why = f"{result.schedule}: {why}"
+    return replace(result, verdict=Verdict.HARNESS_ERROR, violations=(), why=why)

@@ -26,11 +26,15 @@ class Beyond:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One schedule to carry out. `image` is the key that a harvest expects of its crash image."""
+    """One schedule to carry out. `image` is the key that a harvest expects of its crash image.
+
+    One that verifies is judged to its end though its image may be known, to be compared.
+    """
 
     id: str
     schedule: Schedule
     image: str | None = None
+    verifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +62,5 @@ class Explored:
     branch: Branch
     result: ScheduleResult
     image: str  # key; empty without a kill
+    end: str = ""  # key of what the recovery left; empty where the branch did not go so far
     beyond: tuple[Beyond, ...] = ()

@@ -150,7 +150,8 @@ def _carry_out(
             harvest=work.harvest,
         )
         ends = lane.ends(work.scenario)
-        evidence = replace(course.run(judged.get, ends.__contains__), references=work.references)
+        made = course.run() if branch.verifies else course.run(judged.get, ends.__contains__)
+        evidence = replace(made, references=work.references)
         result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
         if result.verdict is Verdict.PASS and evidence.merged_into is None:
             ends.add(course.end)
@@ -158,7 +159,7 @@ def _carry_out(
         return Explored(branch, harness_error(branch, str(error), started), "")
     except Exception:  # the harness must never take its own fault for the target's
         return Explored(branch, harness_error(branch, traceback.format_exc(), started), "")
-    return Explored(branch, result, course.image, tuple(course.beyond()))
+    return Explored(branch, result, course.image, course.end, tuple(course.beyond()))
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ Pure bookkeeping between the walk (which chooses) and the pool (which carries ou
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,7 @@ class Progress:
             phases=phases,
             kill_all=options.kill_all,
             max_states=options.max_states,
+            verify=self._verifies,
         )
         self._phases = tuple(phases)
         self._started = time.monotonic()
@@ -68,9 +70,20 @@ class Progress:
             *schedules_of(self.scenario, references[0], self._phases, self.options.torn),
         ]
         wanted = self.options.select or (lambda _: True)
-        chosen = [b for b in everything if wanted(f"{self.scenario.name} {b.id}")]
+        part, parts = self.options.shard
+        chosen = [
+            replace(b, verifies=self._verifies(b.schedule))
+            for b in everything
+            if wanted(f"{self.scenario.name} {b.id}") and _stable(b.id) % parts == part - 1
+        ]
         blocks = (chosen[at : at + BLOCK] for at in range(0, len(chosen), BLOCK))
         return self._units((Schedule(), block) for block in blocks)
+
+    def _verifies(self, schedule: Schedule) -> bool:
+        """Is this schedule in the share that is judged again where its image is known? The seed
+        and its name decide, so that neither order nor jobs do."""
+        chance = _stable(f"{self.options.seed} {schedule}") / 2**32
+        return chance < self.options.verify_dedup
 
     def take(self, unit: Unit, explored: Sequence[Explored]) -> list[ScheduleResult]:
         """A unit is done."""
@@ -136,6 +149,11 @@ class Progress:
             self._numbers += 1
             self.open_units += 1
         return units
+
+
+def _stable(text: str) -> int:
+    """A number in 0 … 2**32-1 that is the same in every process and on every machine."""
+    return zlib.crc32(text.encode())
 
 
 def _inherit(results: Sequence[ScheduleResult]) -> Iterable[ScheduleResult]:

@@ -6,6 +6,8 @@ Here the lanes are played by the model itself, so these tests are about the choi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.explore.walk import Walk
@@ -41,7 +43,7 @@ def test_the_walk_reaches_every_image_of_the_model(turns: Turns, kill_all: bool)
     end = lanes.walk(kill_all=kill_all)
     # An image is a crash image once a kill has left it; the empty one is left by a kill too.
     assert lanes.images == closure(turns)[0]
-    assert end == Closure(True, len(lanes.images), end.depth, end.harvested, 0)
+    assert (end.complete, end.states, end.left) == (True, len(lanes.images), 0)
 
 
 def test_a_harvest_spares_all_kills_but_those_to_new_images() -> None:
@@ -134,7 +136,8 @@ class Lanes:
             image += facts[:kept]
         self.kills += 1
         self.images.add(image)
-        return Explored(branch, passed(branch), repr(image), self.beyond(image, branch.schedule))
+        beyond = self.beyond(image, branch.schedule)
+        return Explored(branch, passed(branch), repr(image), "the end", beyond)
 
     def beyond(self, image: Log, so_far: Schedule) -> tuple[Beyond, ...]:
         facts = tuple(rest_of_launch(self.turns, image))
@@ -149,3 +152,28 @@ class Lanes:
 
 def passed(branch: Branch) -> ScheduleResult:
     return ScheduleResult(branch.id, str(branch.schedule), Verdict.PASS, (), "", 1, 1, 0.0)
+
+
+def test_a_known_image_with_another_outcome_is_a_harness_error() -> None:
+    lanes = Lanes(BASH)
+    walk = lanes.begin(verify=lambda _: True)
+    verifying = [b for _, branches in walk.next_level() for b in branches if b.verifies]
+    assert verifying
+    before = walk.closure().verified
+    same = lanes.explore(verifying[0])
+    assert walk.took(same).verdict is Verdict.PASS
+    other = replace(same, end="somewhere else")
+    result = walk.took(other)
+    assert result.verdict is Verdict.HARNESS_ERROR
+    assert "the same crash image as" in result.why
+    assert walk.closure().verified == before + 2
+
+
+def test_merged_schedules_have_no_outcome_to_compare() -> None:
+    lanes = Lanes(BASH)
+    walk = lanes.begin(verify=lambda _: True)
+    ((_, (branch, *_)), *_) = walk.next_level()
+    before = walk.closure().verified
+    merged = replace(passed(branch), merged_into="another", verdict=Verdict.PASS)
+    walk.took(replace(lanes.explore(branch), result=merged, end=""))
+    assert walk.closure().verified == before

@@ -58,6 +58,7 @@ def test_the_whole_of_a_small_report() -> None:
                     "states": 2,
                     "depth": 1,
                     "harvested": 0,
+                    "verified": 0,
                     "left": 4,
                 },
             }
