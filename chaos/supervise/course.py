@@ -11,7 +11,7 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
@@ -58,6 +58,14 @@ class Stage:
     launcher: Launcher | None
     token: str
     api_key: str
+
+    def chance(self) -> Mapping[str, str]:
+        """Texts that differ from lane to lane, and the labels that stand for them."""
+        return {
+            str(self.room.root): "ROOM",
+            self.token: "TOKEN",
+            f"127.0.0.1:{self.mock.port}": "PROVIDER",
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ class Course:
         if self.start:
             self.start.restore(room)
         else:
-            room.reset(self.scenario.files)
+            room.reset(self.scenario.files, self.target.home)
         may_follow: Sequence[str] = STEP_ROLES
         while self._step < len(self.scenario.steps):
             self._step, role = self._next(room.log())
@@ -186,11 +194,7 @@ class Course:
             self.recorder.effects(),
             self._accepted(log),
             room.state_files(),
-            {
-                str(room.root): "ROOM",
-                self.stage.token: "TOKEN",
-                f"127.0.0.1:{self.stage.mock.port}": "PROVIDER",
-            },
+            self.stage.chance(),
             ahead=(str(self._next(log)), *self._events_ahead()),
         )
 

@@ -32,6 +32,7 @@ from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.conclude import conclude, harness_error
 from chaos.supervise.course import Course, Stage
 from chaos.supervise.room import Room
+from chaos.supervise.same_twice import difference
 from chaos.supervise.workshop import hold
 from chaos.target import Target
 
@@ -97,9 +98,20 @@ def explore(work: Work) -> list[Explored]:
 
 
 def baseline(work: Work) -> tuple[Evidence, ...]:
-    """The references of a scenario, in a worker process."""
+    """The references of a scenario, in a worker process. Raises HarnessError where the run without
+    a kill is not the same twice: nothing can be said by comparing with it then."""
     assert _lane is not None  # noqa: S101 - as in `explore`
-    return references(_lane, work)
+    once = references(_lane, work)
+    stage = _lane.stage(work.scenario.target, work.launch)
+    twice = Course(stage, work.scenario, Schedule()).run()
+    found = difference(once[0], twice, stage.chance())
+    if found:
+        raise HarnessError(
+            f"{work.scenario.path}: two runs without a kill differ in {found}\nTake the chance out "
+            "of the scenario or the target: time, random numbers, process ids, the order of "
+            "parallel work"
+        )
+    return once
 
 
 def references(lane: Lane, work: Work) -> tuple[Evidence, ...]:
