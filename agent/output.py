@@ -33,7 +33,8 @@ class Output:
         self._out = out
         self._err = err
         self._events = events
-        self._in_line = False  # text of a reply that is still coming stands in the last line
+        self._in_line = False  # the last line has no end yet
+        self._coming = False  # text of a reply was shown that is not durable yet
 
     @property
     def on_terminal(self) -> bool:
@@ -57,7 +58,7 @@ class Output:
         """Text of a reply that is still coming: not durable, so no event."""
         if not self._events:
             _write(self._out, printable(text))
-            self._in_line = True
+            self._in_line = self._coming = True
 
     def fact(self, fact: Mapping[str, Any]) -> None:
         """A fact that is durable now."""
@@ -65,12 +66,9 @@ class Output:
         if self._events:
             self._event({"event": name, "fact": fact})
             return
-        shown = self._end_line()
-        if name == "assistant":
-            if not shown:
-                self._assistant(fact["entry"]["message"])
-        elif name == "stepFailed" and shown:
-            _print(self._err, "the reply broke off; nothing of it is kept")
+        self._end_line()
+        if name in ("assistant", "stepFailed"):
+            self._settle(name, fact)
         elif name in _LINES:
             _print(self._err, shortened(_LINES[name](fact), _SHOWN))
 
@@ -91,16 +89,19 @@ class Output:
             self._event({**told, **more})
         _print(self._err, message)
 
-    def _end_line(self) -> bool:
-        """End the line of a reply that was shown as it came. False if there is none."""
-        shown, self._in_line = self._in_line, False
-        if shown:
+    def _end_line(self) -> None:
+        if self._in_line:
+            self._in_line = False
             _write(self._out, "\n")
-        return shown
 
-    def _assistant(self, message: Mapping[str, Any]) -> None:
-        if message["content"]:
-            _print(self._out, message["content"])
+    def _settle(self, name: str, fact: Mapping[str, Any]) -> None:
+        """A reply is durable, or a step has failed: say what is not on the screen already."""
+        shown, self._coming = self._coming, False
+        if name == "stepFailed":
+            if shown:
+                _print(self._err, "the reply broke off; nothing of it is kept")
+        elif not shown and fact["entry"]["message"]["content"]:
+            _print(self._out, fact["entry"]["message"]["content"])
 
     def _event(self, event: Mapping[str, Any]) -> None:
         write_line(self._out, json.dumps(event, ensure_ascii=False, separators=(",", ":")))

@@ -4,158 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import select
 import signal
 import stat
 import subprocess
 import sys
-import termios
-import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.agent.support import SECRET, ModelServer, call, completion
+from tests.agent.terminal import BOUND_S, CTRL_C, CTRL_D, ENTER, ESC, ROOT, Held, Sit
 
 ID = "018f0000-0000-7000-8000-000000000001"
-ROOT = Path(__file__).parents[2]
-BOUND_S = 12
-CTRL_C, CTRL_D, ESC, ENTER = b"\x03", b"\x04", b"\x1b", b"\r"
 DONE = completion("done 完成")
-# What a terminal is told beside text: colours, cursor movements, titles, modes.
-_CONTROLS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>78]|\x1b\][^\x07]*\x07|\x07")
-
-
-# Makes the terminal on standard input the one whose Ctrl-C is a signal, then is the program.
-_IN_TERMINAL = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "os.execv(sys.argv[1], sys.argv[1:])"
-)
-
-
-class Person:
-    """Sits at a terminal in which `agent chat` runs."""
-
-    def __init__(self, workspace: Path, base_url: str, *arguments: str, **env: str) -> None:
-        self.workspace = workspace
-        self._shown = b""
-        self._read = 0  # so much of it was looked at
-        self._keyboard, device = os.openpty()
-        termios.tcsetwinsize(device, (24, 80))
-        self.attributes = termios.tcgetattr(device)
-        self._device = device
-
-        self.agent = subprocess.Popen(
-            [sys.executable, "-c", _IN_TERMINAL, sys.executable, "-m", "agent", "chat", *arguments],
-            cwd=workspace,
-            env={
-                **{k: v for k, v in os.environ.items() if not k.startswith("AGENT_")},
-                "PYTHONPATH": str(ROOT),
-                "AGENT_API_KEY": SECRET,
-                "AGENT_BASE_URL": base_url,
-                "AGENT_MODEL": "test/model",
-                "TERM": "xterm",
-                "LC_ALL": "C.UTF-8",
-                "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody here answers where the cursor is
-                **env,
-            },
-            stdin=device,
-            stdout=device,
-            stderr=device,
-            start_new_session=True,
-        )
-
-    def press(self, *keys: bytes | str) -> None:
-        for key in keys:
-            os.write(self._keyboard, key.encode() if isinstance(key, str) else key)
-
-    def says(self, prompt: str) -> None:
-        """Type a line once the agent asks for one."""
-        self.sees("you>")
-        self.press(prompt)
-        self.sees(prompt.strip())  # the editor has it
-        self.press(ENTER)
-
-    def sees(self, text: str) -> None:
-        """Wait until the screen shows `text`; what stands before it is then read."""
-        self._until(lambda: text in self.screen, f"{text!r} on the screen")
-        self._read += self.screen.index(text) + len(text)
-
-    def leaves(self) -> int:
-        """Wait for the end of the program; its exit code."""
-        self._until(lambda: self.agent.poll() is not None, "the end")
-        return self.agent.wait()
-
-    @property
-    def terminal_is_as_it_was(self) -> bool:
-        return termios.tcgetattr(self._device) == self.attributes
-
-    def close(self) -> None:
-        self.agent.kill()
-        self.agent.wait()
-        os.close(self._keyboard)
-        os.close(self._device)
-
-    def _until(self, holds: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + BOUND_S
-        while not holds():
-            assert time.monotonic() < deadline, f"expected {what}, found:\n{self.screen}"
-            if select.select([self._keyboard], [], [], 0.02)[0]:
-                self._shown += os.read(self._keyboard, 1 << 16)
-            else:
-                ended = self.agent.poll() is not None
-                assert not ended or holds(), f"expected {what}, found the end:\n{self.screen}"
-
-    @property
-    def screen(self) -> str:
-        """What was shown and not looked at yet."""
-        return _CONTROLS.sub(b"", self._shown).decode("utf-8", "replace")[self._read :]
-
-    @property
-    def log(self) -> Path:
-        (found,) = (self.workspace / ".agent" / "sessions").glob("*.jsonl")
-        return found
-
-    def facts(self) -> list[str]:
-        return [line for line in self.log.read_text().splitlines()[1:] if line]
-
-
-Sit = Callable[..., Person]
-
-
-@pytest.fixture(name="sit")
-def _sit(tmp_path: Path) -> Iterator[Sit]:
-    people: list[Person] = []
-
-    def sit(server: ModelServer | str, *arguments: str, **env: str) -> Person:
-        url = server if isinstance(server, str) else server.base_url
-        people.append(Person(tmp_path, url, *arguments, **env))
-        return people[-1]
-
-    yield sit
-    for person in people:
-        person.close()
-
-
-class Held(ModelServer):
-    """Lets requests wait until they are `released`."""
-
-    def __init__(self, *answers: Any) -> None:
-        super().__init__(*answers)
-        self.arrived, self.released = threading.Semaphore(0), threading.Event()
-
-    def answer(self, body: bytes) -> tuple[int, bytes]:
-        self.arrived.release()
-        self.released.wait(BOUND_S)
-        return super().answer(body)
-
-    def __exit__(self, *exception: Any) -> None:
-        self.released.set()
-        super().__exit__(*exception)
 
 
 def test_prompt_after_prompt_in_one_session(sit: Sit) -> None:
@@ -230,7 +91,7 @@ def test_esc_ends_a_tool_and_everything_it_started(sit: Sit) -> None:
         person = sit(server)
         person.says("go")
         person.sees("> bash")
-        person._until((person.workspace / "started").exists, "the tool")
+        person.waits_until((person.workspace / "started").exists, "the tool")
         person.press(ESC)
         person.sees("aborted")
         person.says("/exit")
@@ -313,7 +174,7 @@ def test_a_killed_chat_is_recovered_and_says_what_became_of_each_call(sit: Sit) 
         person = sit(server, "--session", ID)
         person.says("deploy it")
         person.sees("> bash")
-        person._until((person.workspace / "deployed").exists, "the effect")
+        person.waits_until((person.workspace / "deployed").exists, "the effect")
         person.agent.kill()
         person.leaves()
         again = sit(server, "--session", ID)
