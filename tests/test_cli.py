@@ -117,6 +117,29 @@ def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
     assert Path("kept/report.txt").exists()
 
 
+def test_a_known_fault_is_green(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.violated())
+    Path("known.txt").write_text("E2 toolStarted > effect  # issue 7\n")
+    assert main(["run", "--known", "known.txt"]) == 0
+    assert "known  E2 toolStarted > effect  (1 schedule): issue 7\n" in capsys.readouterr().out
+
+
+def test_a_known_fault_that_has_gone_is_red_and_the_line_is_named(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("known.txt").write_text("\nE2 toolStarted > effect  # issue 7\n")
+    sweep(sample.passed())
+    assert main(["run", "--known", "known.txt"]) == 4
+    err = capsys.readouterr().err
+    assert "known.txt:2: known fault not met any more: E2 toolStarted > effect" in err
+    sweep(sample.inconclusive())  # this says more than a line too many
+    assert main(["run", "--known", "known.txt"]) == 3
+    sweep(sample.passed(), interrupted=True)  # what was not run cannot be missed
+    assert main(["run", "--known", "known.txt"]) == 2
+
+
 def test_json_on_stdout_is_nothing_but_json(
     sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
 ) -> None:

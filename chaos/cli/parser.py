@@ -191,6 +191,12 @@ def _run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
     run.add_argument(
+        "--known",
+        metavar="FILE",
+        help="accepted faults: 'FINGERPRINT  # why' a line; red only for others, and for those "
+        "not met any more",
+    )
+    run.add_argument(
         "--report",
         metavar="DIR",
         help="keep the evidence of every schedule in DIR; default: only of those that did not "

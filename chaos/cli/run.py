@@ -18,7 +18,9 @@ from chaos.report.counts import exit_code
 from chaos.report.folder import ReportFolder
 from chaos.report.json_ import json_report
 from chaos.report.junit import junit_report
+from chaos.report.known import NONE, Known, accepted, gone, read_known
 from chaos.report.text import failures, heading, scenario_line, totals
+from chaos.report.triage import faults_of_all
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult
 from chaos.scenario import Scenario
 from chaos.supervise.sweep import sweep
@@ -46,7 +48,8 @@ def command(args: argparse.Namespace) -> int:
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
         _check_writable(file)
-    folder = ReportFolder(Path(args.report or DEFAULT_REPORT), args.launch, args.seed)
+    known = read_known(Path(args.known)) if args.known else NONE
+    folder = ReportFolder(Path(args.report or DEFAULT_REPORT), args.launch, args.seed, known)
     folder.prepare()
 
     write = _to_stderr if args.json == STDOUT else say
@@ -56,12 +59,24 @@ def command(args: argparse.Namespace) -> int:
     listener.rest(result)
     write(totals(result))
     folder.finish(result, STATEMENTS)
-    _write(args.json, json_report(result, folder.artifacts))
-    _write(args.junit, junit_report(result))
-    code = exit_code(result)
+    faults = faults_of_all(result)
+    _write(args.json, json_report(result, folder.artifacts, known))
+    _write(args.junit, junit_report(result, accepted(known, faults)))
+    code = exit_code(result, accepted(known, faults))
     if code:
         complain(f"the report is in {folder.path}")
-    return code
+        return code
+    return _check_true(args.known, known, gone(known, faults))
+
+
+def _check_true(file: str, known: Known, past: Sequence[str]) -> int:
+    """Say which known faults were not met in a sweep that is green but for known ones."""
+    for fingerprint in past:
+        complain(
+            f"{file}:{known[fingerprint].line}: known fault not met any more: {fingerprint}\n"
+            "  take the line out, or look for what this run left out"
+        )
+    return UsageError.exit_code if past else 0
 
 
 class _Teller:
@@ -85,7 +100,8 @@ class _Teller:
         self.told.add(result.name)
         self.folder.add(self.scenarios[result.name], result)
         self.write(scenario_line(result))
-        self.write(failures(result, STATEMENTS, self.folder.artifacts))
+        artifacts, known = self.folder.artifacts, self.folder.known
+        self.write(failures(result, STATEMENTS, artifacts, known))
 
     def rest(self, result: SweepResult) -> None:
         """The scenarios that an interruption left unfinished."""

@@ -20,6 +20,7 @@ from chaos.report.counts import results_of
 from chaos.report.explain import Statements
 from chaos.report.failure import Failure, write_failure
 from chaos.report.json_ import json_report
+from chaos.report.known import Known
 from chaos.report.text import text_report
 from chaos.results import ScenarioResult, SweepResult, Verdict
 from chaos.scenario import Scenario
@@ -36,6 +37,7 @@ class ReportFolder:
     path: Path
     launch: str  # how the sweep starts its launches, for the failure files
     seed: int
+    known: Known = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)  # schedule id -> failure file
 
     def prepare(self) -> None:
@@ -72,9 +74,10 @@ class ReportFolder:
 
     def finish(self, sweep: SweepResult, statements: Statements) -> None:
         """Write the two reports."""
-        text = text_report(sweep, statements, self.artifacts)
+        text = text_report(sweep, statements, self.artifacts, self.known)
         (self.path / "report.txt").write_text(text, encoding="utf-8")
-        (self.path / REPORT).write_text(json_report(sweep, self.artifacts), encoding="utf-8")
+        report = json_report(sweep, self.artifacts, self.known)
+        (self.path / REPORT).write_text(report, encoding="utf-8")
 
 
 def evidence_folders(path: Path) -> list[Path]:

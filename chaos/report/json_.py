@@ -7,22 +7,27 @@ VIOLATION; the object has `interrupted` where the sweep was.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from chaos.points import Schedule
 from chaos.report.counts import all_results, count, results_of
+from chaos.report.triage import Fault, faults_of_all
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Violation
 
 VERSION = 1
 
 
-def json_report(sweep: SweepResult, artifacts: Mapping[str, str]) -> str:
-    """One JSON object and a LF. `artifacts` maps schedule ids to their failure files."""
+def json_report(
+    sweep: SweepResult, artifacts: Mapping[str, str], known: Container[str] = ()
+) -> str:
+    """One JSON object and a LF. `artifacts` maps schedule ids to their failure files; `known` holds
+    accepted fingerprints."""
     report: dict[str, Any] = {
         "version": VERSION,
         "scenarios": [_scenario(scenario, artifacts) for scenario in sweep.scenarios],
+        "groups": [_group(fault, known) for fault in faults_of_all(sweep)],
         "summary": {
             **asdict(count(all_results(sweep))),
             "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
@@ -55,6 +60,16 @@ def _schedule(result: ScheduleResult, artifacts: Mapping[str, str]) -> dict[str,
     if result.why:
         value["why"] = result.why
     return value
+
+
+def _group(fault: Fault, known: Container[str]) -> dict[str, Any]:
+    return {
+        "fingerprint": fault.fingerprint,
+        "ids": list(fault.ids),
+        "smallest": fault.smallest.id,
+        "count": len(fault.results),
+        "known": fault.fingerprint in known,
+    }
 
 
 def violation_json(violation: Violation) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from chaos.report.counts import Counts, all_results, count, results_of
 from chaos.report.explain import Statements, explain
+from chaos.report.known import NONE, Known
+from chaos.report.triage import Fault, faults_of, faults_of_all
 from chaos.report.visible import visible
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
@@ -32,41 +34,56 @@ def scenario_line(scenario: ScenarioResult) -> str:
     )
 
 
-def failures(scenario: ScenarioResult, statements: Statements, artifacts: Mapping[str, str]) -> str:
-    """What did not pass in a scenario: the first of each kind explained, the others named."""
-    groups: dict[tuple[str, ...], list[ScheduleResult]] = {}
-    for result in results_of(scenario):
-        if result.verdict is not Verdict.PASS:
-            kind = (str(result.verdict), *sorted({v.id for v in result.violations}))
-            groups.setdefault(kind, []).append(result)
+def failures(
+    scenario: ScenarioResult,
+    statements: Statements,
+    artifacts: Mapping[str, str],
+    known: Known = NONE,
+) -> str:
+    """What did not pass in a scenario: the smallest schedule of each fault explained, the others
+    named; a known fault in a line."""
+    faults = faults_of(scenario)
+    groups = [(f.results, _fault_line(f)) for f in faults if f.fingerprint not in known]
+    for verdict in (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR):
+        alike = tuple(r for r in results_of(scenario) if r.verdict is verdict)
+        groups += [(alike, "")] if alike else []
     parts = [
-        explain(group[0], statements, artifacts.get(group[0].id)) + _others(group)
-        for group in list(groups.values())[:EXPLAINED]
+        explain(group[0], statements, artifacts.get(group[0].id)) + fault_line + _others(group)
+        for group, fault_line in groups[:EXPLAINED]
     ]
-    left = sum(map(len, list(groups.values())[EXPLAINED:]))
+    left = sum(len(group) for group, _ in groups[EXPLAINED:])
     if left:
         parts.append(f"{left} more of other kinds; the report folder has them all\n")
+    parts += [_known_line(f, known) for f in faults if f.fingerprint in known]
     return "".join(f"\n{part}" for part in parts)
 
 
 def totals(sweep: SweepResult) -> str:
-    """The last lines: sums over all scenarios, and the seed."""
+    """The last lines: the faults, the sums over all scenarios, and the seed."""
     counts = count(all_results(sweep))
     words = "interrupted; so far: " if sweep.interrupted else ""
+    faults = faults_of_all(sweep)
+    listed = [f"\n{_number(len(faults), 'fault')}:\n"] if faults else []
+    listed += [f"  {f.fingerprint}  ({_number(len(f.results), 'schedule')})\n" for f in faults]
     return (
-        f"\n{words}{_number(len(sweep.scenarios), 'scenario')}, "
+        f"{''.join(listed)}\n{words}{_number(len(sweep.scenarios), 'scenario')}, "
         f"{_number(counts.schedules, 'schedule')}, {_number(counts.kills, 'kill')} "
         f"({counts.exact} proven exact) in {sweep.seconds:.1f} s: "
         f"{_verdicts(counts)} (seed {sweep.seed})\n"
     )
 
 
-def text_report(sweep: SweepResult, statements: Statements, artifacts: Mapping[str, str]) -> str:
+def text_report(
+    sweep: SweepResult,
+    statements: Statements,
+    artifacts: Mapping[str, str],
+    known: Known = NONE,
+) -> str:
     """The whole report, as `--report DIR` keeps it."""
     lines: Sequence[str] = [
         heading(),
         *map(scenario_line, sweep.scenarios),
-        *(failures(scenario, statements, artifacts) for scenario in sweep.scenarios),
+        *(failures(scenario, statements, artifacts, known) for scenario in sweep.scenarios),
         totals(sweep),
     ]
     return "".join(lines)
@@ -76,7 +93,16 @@ def _number(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _others(group: list[ScheduleResult]) -> str:
+def _fault_line(fault: Fault) -> str:
+    return f"  fault     {fault.fingerprint}\n"
+
+
+def _known_line(fault: Fault, known: Known) -> str:
+    reason = visible(known[fault.fingerprint].reason)
+    return f"known  {fault.fingerprint}  ({_number(len(fault.results), 'schedule')}): {reason}\n"
+
+
+def _others(group: Sequence[ScheduleResult]) -> str:
     shown = ", ".join(visible(result.id) for result in group[1:6])
     more = f" and {len(group) - 6} more" if len(group) > 6 else ""
     return f"  likewise  {shown}{more}\n" if shown else ""

@@ -122,6 +122,41 @@ def scan_back() -> None:
     _plan_instead(plan)
 
 
+def _plan_otherwise_in_recovery(other: Callable[[Any, Any], Any]) -> None:
+    """Only a process that took a session over goes wrong: every run without a kill is green."""
+    real = agent.loop.Loop.accept
+    accepted: list[str] = []
+
+    def accept(self: Any, prompt: str) -> None:
+        accepted.append(prompt)
+        real(self, prompt)
+
+    agent.loop.Loop.accept = accept  # type: ignore[method-assign]
+    _plan_instead(lambda s, c: plan_recovery(s, c) if accepted else other(s, c))
+
+
+@bug("R1", 1, "settled-turns-stay-settled")
+def scan_back_in_recovery() -> None:
+    """Chapter 6 as it was met: the run is right, and what resumes it opens the settled turn."""
+    scan_back()
+    _plan_otherwise_in_recovery(agent.loop.plan_recovery)
+
+
+@bug("L6", 1, "three-calls-in-one-turn")
+def later_call_first() -> None:
+    """Recovery settles the last unanswered call first, not the lowest."""
+    real = agent.planner._next_call
+
+    def plan(state: Any, current: Any) -> Any:
+        def next_call(state: Any, step: Any, turn: Any, _: Any, current: Any) -> Any:
+            return real(state, step, turn, turn.unanswered()[-1], current)
+
+        agent.planner._next_call = next_call
+        return plan_recovery(state, current)
+
+    _plan_otherwise_in_recovery(plan)
+
+
 @bug("E4", 1, "deploy-is-never-repeated")
 def a_never_tool_is_run_again() -> None:
     """What may have happened is done once more."""
@@ -157,6 +192,20 @@ def attempts_exhausted_is_failed() -> None:
         made = plan_recovery(state, current)
         if isinstance(made, Blocked) and made.reason == "attempts_exhausted":
             return Finish("failed", error={"code": "lost", "message": "two attempts were lost"})
+        return made
+
+    _plan_instead(plan)
+
+
+@bug("R1", 2, "plain-answer")
+def a_third_attempt() -> None:
+    """A step whose two attempts are lost is tried once more."""
+
+    def plan(state: Any, current: Any) -> Any:
+        made = plan_recovery(state, current)
+        if isinstance(made, Blocked) and made.reason == "attempts_exhausted":
+            step = state.operation.step
+            return StartStep(step.step_kind, 3, step.context_through_entry_id, step.step_id)
         return made
 
     _plan_instead(plan)

@@ -63,6 +63,15 @@ def test_the_whole_of_a_small_report() -> None:
                 },
             }
         ],
+        "groups": [
+            {
+                "fingerprint": "E2 toolStarted > effect",
+                "ids": ["E2"],
+                "smallest": "deploy-log-toolStarted-bash-1-after",
+                "count": 1,
+                "known": False,
+            }
+        ],
         "summary": {
             "schedules": 2,
             "kills": 1,

@@ -31,12 +31,13 @@ def test_failures_of_one_kind_are_explained_once() -> None:
     same = [replace(sample.violated(), id=f"other-{n}") for n in range(7)]
     text = failures(sample.scenario_result(sample.violated(), *same), {}, {})
     assert text.count("  killed ") == 1
+    assert "  fault     E2 toolStarted > effect\n" in text
     assert "  likewise  other-0, other-1, other-2, other-3, other-4 and 2 more\n" in text
 
 
 def test_kinds_beyond_a_few_are_counted() -> None:
     kinds = [
-        replace(sample.violated(), violations=(replace(v, id=f"X{n}"),))
+        replace(sample.violated(), id=f"kind-{n}", violations=(replace(v, id=f"X{n}"),))
         for n in range(5)
         for v in sample.violated().violations
     ]
@@ -54,4 +55,5 @@ def test_the_whole_report_holds_every_part() -> None:
     assert text.startswith("scenario ")
     assert "E2        an effect that may not be replayed" in text
     assert f"{Verdict.HARNESS_ERROR}  deploy-error" in text
+    assert "\n1 fault:\n  E2 toolStarted > effect  (1 schedule)\n\n1 scenario, " in text
     assert text.endswith("(seed 7)\n")

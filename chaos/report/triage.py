@@ -1,0 +1,179 @@
+"""Triage: a thousand broken schedules, read as a few faults.
+
+A **fingerprint** is what a fault looks like from outside: the first broken rule in the order of the
+judge (which has causes before their effects), what the session was doing when it broke, and what
+happened next.
+
+    L6 unanswered-calls > toolStarted    calls were unanswered, and this intent broke L6
+    E4 unanswered-calls > effect         calls were unanswered, and this effect broke E4
+    R1 assistant > end                   the launch that broke R1 left an answer as the last fact
+    R1 torn-write                        only a kill inside a write shows it, whatever was written
+    E1 no-kill                           the run without a kill breaks the same rules already
+
+The kill itself is not in it: a recovery that goes wrong at its end does so after a kill at any
+earlier point, and that is one fault. Nor are ids, ordinals and the scenario, so that a fault has
+one fingerprint wherever it is met. Schedules of one fingerprint are one `Fault`; the smallest of
+them stands for the others.
+
+Pure. Does not decide which faults are accepted: `chaos.report.known`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chaos.evidence import Evidence
+from chaos.judge import RULES, judge
+from chaos.judge.history import history_of, tool_calls
+from chaos.judge.log import LF, read_log
+from chaos.points import Phase, Schedule
+from chaos.report.counts import results_of
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
+
+NO_KILL = "no-kill"
+TORN_WRITE = "torn-write"
+UNANSWERED = "unanswered-calls"
+ANSWERED = "answered-calls"
+NOTHING = "nothing"  # an empty log
+HEADER = "header"  # a log without facts
+END = "end"  # of a launch
+UNREADABLE = "unreadable"
+UNKNOWN = "unknown"
+
+_PLACE_OF_RULE = {rule.id: place for place, rule in enumerate(RULES)}
+_IN_A_TURN = frozenset({"assistant", "toolStarted", "toolResult"})
+_SIMPLEST = (Phase.AFTER, Phase.BEFORE, Phase.TORN)
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Schedules that broke the same rule in the same way, the smallest first."""
+
+    fingerprint: str
+    ids: tuple[str, ...]  # of all rules that they broke, in the order of the judge
+    results: tuple[ScheduleResult, ...]
+
+    @property
+    def smallest(self) -> ScheduleResult:
+        """Fewest kills, then the simplest phases, then the earliest."""
+        return self.results[0]
+
+
+def faults_of(scenario: ScenarioResult) -> tuple[Fault, ...]:
+    """The faults that one scenario shows, in the order in which they were met."""
+    broken = [r for r in results_of(scenario) if r.verdict is Verdict.VIOLATION]
+    anyway = _broken_anyway(broken)
+    printed = {result.id: _fingerprint(result, anyway) for result in broken}
+    whole = {printed[result.id] for result in broken if not _torn(result)}
+    for ident, fingerprint in printed.items():
+        if fingerprint not in whole:
+            printed[ident] = f"{fingerprint.partition(' ')[0]} {TORN_WRITE}"
+    # The schedule that judged the crash image speaks for those that came to the same image.
+    groups: dict[str, list[ScheduleResult]] = {}
+    for result in broken:
+        speaker = result.merged_into if result.merged_into in printed else result.id
+        groups.setdefault(printed[speaker], []).append(result)
+    return _faults(groups)
+
+
+def faults_of_all(sweep: SweepResult) -> tuple[Fault, ...]:
+    """The faults of a whole sweep: those of several scenarios that look the same are one."""
+    groups: dict[str, list[ScheduleResult]] = {}
+    for scenario in sweep.scenarios:
+        for fault in faults_of(scenario):
+            groups.setdefault(fault.fingerprint, []).extend(fault.results)
+    return _faults(groups)
+
+
+def simplicity(schedule: Schedule) -> tuple[int, int]:
+    """To sort by: the number of kills, then their phases (after, before, torn)."""
+    kills = [launch.kill for launch in schedule.launches if launch.kill]
+    return len(kills), sum(_SIMPLEST.index(kill.phase) for kill in kills)
+
+
+def _in_order(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(ids, key=lambda ident: (_PLACE_OF_RULE.get(ident, len(RULES)), ident)))
+
+
+def _faults(groups: dict[str, list[ScheduleResult]]) -> tuple[Fault, ...]:
+    """Sorting is stable, and results come in the order of the run: the earliest stays first."""
+    faults = []
+    for fingerprint, group in groups.items():
+        ordered = sorted(group, key=lambda result: simplicity(Schedule.parse(result.schedule)))
+        ids = _in_order({v.id for result in group for v in result.violations})
+        faults.append(Fault(fingerprint, ids, tuple(ordered)))
+    return tuple(faults)
+
+
+def _kills(result: ScheduleResult) -> list[Phase]:
+    launches = Schedule.parse(result.schedule).launches
+    return [launch.kill.phase for launch in launches if launch.kill]
+
+
+def _torn(result: ScheduleResult) -> bool:
+    return Phase.TORN in _kills(result)
+
+
+def _broken_anyway(broken: Sequence[ScheduleResult]) -> frozenset[str]:
+    """The rules that the run without a kill breaks: what they say after a kill is no news."""
+    references = (r.evidence.references for r in broken if r.evidence)
+    first = next((known[0] for known in references if known), None)
+    return frozenset(violation.id for violation in judge(first)) if first else frozenset()
+
+
+def _fingerprint(result: ScheduleResult, anyway: frozenset[str]) -> str:
+    """As if every write were whole. `anyway` are the rules that break without a kill."""
+    ids = {violation.id for violation in result.violations}
+    news = ids - anyway
+    first = _in_order(news or ids)[0]
+    if not news or not _kills(result):
+        return f"{first} {NO_KILL}"
+    if result.evidence is None:
+        return f"{first} {UNKNOWN}"
+    told = [violation for violation in result.violations if violation.id == first]
+    earliest = min(told, key=lambda v: (_number(v, "line") or 0, _number(v, "order") or 0))
+    return f"{first} {' > '.join(map(_plain, _around(result.evidence, earliest)))}"
+
+
+def _around(evidence: Evidence, violation: Violation) -> tuple[str, str]:
+    """By the event, the line or the launch that the violation names, in this order."""
+    order, line = _number(violation, "order"), _number(violation, "line")
+    for event in evidence.events:
+        if event.order == order and hasattr(event, "log"):
+            return _doing(evidence.blobs.get(event.log)), type(event).__name__.lower()
+    index = _number(violation, "launch")
+    if index is None or not 0 <= index < len(evidence.launches):
+        index = len(evidence.launches) - 1
+    log = evidence.blobs.get(evidence.launches[index].log_after) if evidence.launches else b""
+    if line is None:
+        return _doing(log), END
+    before = LF.join(log.split(LF)[: line - 1]) + LF
+    said = (fact.type for fact in read_log(log).facts if fact.line == line)
+    return _doing(before), next((kind for kind in said if kind != "usage"), UNREADABLE)
+
+
+def _doing(log: bytes) -> str:
+    """What a session is doing, by its last fact; within a turn, whether calls wait for results."""
+    history = history_of(log)
+    last = history.last_fact
+    if last is None:
+        return HEADER if history.view.header else NOTHING
+    final = last.type == "assistant" and not tool_calls(history.turns[-1].message)
+    if last.type not in _IN_A_TURN or final or not history.calls:
+        return last.type
+    turn = history.calls[-1].key[:2]
+    waiting = (call.result is None for call in history.calls if call.key[:2] == turn)
+    return UNANSWERED if any(waiting) else ANSWERED
+
+
+def _number(violation: Violation, key: str) -> int | None:
+    value = violation.evidence.get(key)
+    return value if isinstance(value, int) else None
+
+
+def _plain(name: str) -> str:
+    """A name that a target wrote, as one word."""
+    return _NOT_PLAIN.sub("-", name) or UNKNOWN
