@@ -17,7 +17,7 @@ from typing import Any
 from tests.agent.support import SECRET, ModelServer
 
 ROOT = Path(__file__).parents[2]
-BOUND_S = 12
+BOUND_S = 30
 CTRL_C, CTRL_D, ESC, ENTER = b"\x03", b"\x04", b"\x1b", b"\r"
 # What a terminal is told beside text: colours, cursor movements, titles, modes.
 _CONTROLS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>78]|\x1b\][^\x07]*\x07|\x07")
