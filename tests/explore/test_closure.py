@@ -1,0 +1,74 @@
+"""The closure over a real process has exactly the crash images of the abstract model.
+
+Projected on the log: images that differ only in effects or in a torn tail count once, and a log
+with no more than a header is the empty image. No more, no fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.evidence import Evidence
+from chaos.judge.log import read_log
+from chaos.results import Verdict
+from chaos.scenario import load_scenario
+from tests.explore.model import Log, Turns, closure
+from tests.planted.support import run
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+COUNTED: list[tuple[str, Turns, int]] = [
+    ("plain-answer", ((),), 8),
+    ("safe-read-is-replayed", (("read",), ()), 22),
+    ("deploy-is-never-repeated", (("bash",), ()), 36),
+]
+
+
+@pytest.mark.parametrize(("name", "turns", "images"), COUNTED)
+def test_it_has_exactly_the_images_of_the_model(name: str, turns: Turns, images: int) -> None:
+    result = run(load_scenario(str(SCENARIOS / f"{name}.toml")), depth=None, keep=True)
+    (scenario,) = result.scenarios
+    assert scenario.error == ""
+    assert {r.verdict for r in scenario.schedules} == {Verdict.PASS}
+    assert (scenario.closure.complete, scenario.closure.left) == (True, 0)
+
+    found = {image for r in scenario.schedules if r.kills for image in [image_of(r.evidence)]}
+    expected, _ = closure(turns)
+    assert len(expected) == images
+    assert found - expected == set()
+    assert expected - found == set()
+
+
+def image_of(evidence: Evidence | None) -> Log:
+    """The log that the last kill left, as facts of the model."""
+    assert evidence is not None
+    last = [launch for launch in evidence.launches if launch.killed][-1]
+    return tuple(facts_of(evidence.blobs.get(last.log_after)))
+
+
+def facts_of(log: bytes) -> Iterator[tuple[object, ...]]:
+    step = attempt = 0
+    calls: dict[object, int] = {}
+    for fact in read_log(log).facts:
+        body = fact.body
+        if fact.type == "runStarted":
+            yield ("run",)
+        elif fact.type == "stepAttempt":
+            attempt = body["attempt"]
+            yield ("attempt", step, attempt)
+        elif fact.type == "assistant":
+            yield ("reply", step)
+            step += 1
+        elif fact.type == "toolStarted":
+            calls[fact.id] = body["toolIndex"]
+            yield ("intent", step - 1, body["toolIndex"])
+        elif fact.type == "toolResult":
+            lost = body["result"].get("reason") == "interrupted"
+            index = calls[body["toolStartedId"]]
+            yield ("result", step - 1, index, "interrupted" if lost else "real")
+        elif fact.type == "operationFinished":
+            yield ("finish",)
+        else:
+            assert fact.type in ("user", "usage"), fact.type
