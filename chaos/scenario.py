@@ -19,7 +19,7 @@ from chaos.points import KillPoint, Phase
 from chaos.provider.script import Turn
 from chaos.scenario_events import PlannedEvent, read_events
 from chaos.scenario_script import check_reach, read_turns
-from chaos.target import Target, TargetNotFound, escapes, load_target, read_text
+from chaos.target import Target, TargetNotFound, load_target, read_files, read_text
 from chaos.toml_table import Table, nearest, read_toml
 
 STEPS = ("run", "resume", "compact", "abort")  # of these, only `run` says something
@@ -95,7 +95,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         path=path,
         target=target,
         env=env,
-        files=_files(root),
+        files=read_files(root, "files"),
         steps=steps,
         turns=turns,
         events=events,
@@ -121,21 +121,6 @@ def _target(root: Table, targets: Callable[[str], Target]) -> tuple[Target, dict
         return targets(profile), table.environment("env")
     except TargetNotFound as error:
         raise table.error(str(error), "profile") from None
-
-
-def _files(root: Table) -> dict[str, str]:
-    files: dict[str, str] = root.mapping("files", str)
-    for name in files:
-        if escapes(name) or name.endswith("/") or "\0" in name:
-            raise root.error(
-                f"files: expected a file's path inside the workspace, found {name!r}", "files", name
-            )
-        for other in files:
-            if other.startswith(f"{name}/"):
-                raise root.error(
-                    f"files: {name!r} cannot be a file and the folder of {other!r}", "files", name
-                )
-    return files
 
 
 def _steps(root: Table, target: Target) -> tuple[Step, ...]:

@@ -26,7 +26,8 @@ DIALECTS = ("session-v2",)
 OUTCOMES = ("completed", "failed", "blocked", "corrupt", "busy", "aborted")
 NEVER = -1  # the exit code of an outcome that the target does not have
 
-_KEYS = ("name", "about", "dialect", "log", "state", "temporary", "commands", "env", "exit_codes")
+_KEYS = ("name", "about", "dialect", "log", "state", "temporary")
+_TABLES = ("commands", "env", "home", "exit_codes", "limits", "warm")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _BUILT_IN = Path(__file__).parent / "targets"
 
@@ -53,6 +54,7 @@ class Target:
     log: str  # glob relative to the workspace
     commands: Mapping[str, tuple[str, ...]]  # by role: ROLES, and some of MORE_ROLES
     env: Mapping[str, str]
+    home: Mapping[str, str]  # path in its HOME -> content, as it stands
     exit_codes: Mapping[str, int]  # a code for each of OUTCOMES; NEVER where it has none
     launch_limit_s: float  # a launch that takes longer is ended and judged (R2)
     grace_s: float  # how long a descendant may outlive the target (X1)
@@ -75,7 +77,7 @@ class Target:
 def parse_target(text: str, path: str) -> Target:
     """Read a target file's text. Raises ScenarioError `path:line: …`."""
     root = read_toml(text, path)
-    root.only(*_KEYS, "limits", "warm")
+    root.only(*_KEYS, *_TABLES)
     limits = root.table("limits")
     limits.only("launch_s", "grace_s")
     return Target(
@@ -85,6 +87,7 @@ def parse_target(text: str, path: str) -> Target:
         log=_inside(root, "log", [root.text("log")])[0],
         commands=_commands(root),
         env=_environment(root),
+        home=read_files(root, "home"),
         exit_codes=_exit_codes(root),
         launch_limit_s=limits.seconds("launch_s", 20.0),
         grace_s=limits.seconds("grace_s", 2.0),
@@ -127,6 +130,23 @@ def read_text(path: Path) -> str:
         raise ScenarioError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from None
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_files(root: Table, key: str) -> dict[str, str]:
+    """A table of files, path -> content, that stay in one directory and do not collide."""
+    files: dict[str, str] = root.mapping(key, str)
+    for name in files:
+        if escapes(name) or name.endswith("/") or "\0" in name:
+            where = "workspace" if key == "files" else "HOME"
+            raise root.error(
+                f"{key}: expected a file's path inside the {where}, found {name!r}", key, name
+            )
+        for other in files:
+            if other.startswith(f"{name}/"):
+                raise root.error(
+                    f"{key}: {name!r} cannot be a file and the folder of {other!r}", key, name
+                )
+    return files
 
 
 def _dialect(root: Table) -> str:

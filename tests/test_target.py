@@ -47,6 +47,11 @@ def test_placeholders_are_filled_once() -> None:
     assert argv == ("mine", "--dir", "/w", "{workspace} {home}")
 
 
+def test_its_home_is_laid_out_as_it_stands() -> None:
+    target = parse_target(f"{SMALLEST}[home]\n'.config/mine.json' = '{{home}}'\n", "t.toml")
+    assert target.home == {".config/mine.json": "{home}"}
+
+
 def test_the_built_in_agent() -> None:
     target = load_target("agent", beside="/nowhere")
     argv = target.command("run", workspace="/w", session="S", prompt="hello")
@@ -107,6 +112,7 @@ def test_an_unknown_name_brings_the_nearest(tmp_path: Path) -> None:
         ),
         ("= 0", "= 0\n[env]\nA = 1", "t.toml:12: env.A: expected a string, found a whole number"),
         ("= 0", "= 0\n[env]\nCHAOS_X = ''", "t.toml:12: env: CHAOS_X belongs to the harness"),
+        ("= 0", "= 0\n[home]\n'../x' = ''", "t.toml:12: home: expected a file's path inside the HOME"),
         ("= 0", "= 0\n[warm]", "t.toml:11: missing key 'warm.module' (a string)"),
     ],
 )

@@ -1,7 +1,7 @@
 """A room: the directories in which one lineage of launches lives.
 
     ROOM/workspace   the target's working directory, filled from the scenario's [files]
-    ROOM/home        its HOME
+    ROOM/home        its HOME, filled from the target's [home]
     ROOM/effects     the effect journal, outside the workspace
     ROOM/out, err    the streams of the running launch
 
@@ -34,16 +34,17 @@ class Room:
         self._log_glob = log_glob
         self._state = tuple(f"{name.rstrip('/')}/" for name in state)
 
-    def reset(self, files: Mapping[str, str]) -> None:
-        """Empty the room and lay out the scenario's files."""
+    def reset(self, files: Mapping[str, str], home: Mapping[str, str]) -> None:
+        """Empty the room and lay out the files of the scenario and of the target's HOME."""
         shutil.rmtree(self.root, ignore_errors=True)
         for directory in (self.workspace, self.home):
             directory.mkdir(parents=True)
         self.effects.touch()
-        for name, text in files.items():
-            path = self.workspace / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        for directory, filling in ((self.workspace, files), (self.home, home)):
+            for name, text in filling.items():
+                path = directory / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
 
     def clear_streams(self) -> None:
         """Forget what the last launch printed."""
