@@ -112,7 +112,11 @@ def test_an_unknown_name_brings_the_nearest(tmp_path: Path) -> None:
         ),
         ("= 0", "= 0\n[env]\nA = 1", "t.toml:12: env.A: expected a string, found a whole number"),
         ("= 0", "= 0\n[env]\nCHAOS_X = ''", "t.toml:12: env: CHAOS_X belongs to the harness"),
-        ("= 0", "= 0\n[home]\n'../x' = ''", "t.toml:12: home: expected a file's path inside the HOME"),
+        (
+            "= 0",
+            "= 0\n[home]\n'../x' = ''",
+            "t.toml:12: home: expected a file's path inside the HOME",
+        ),
         ("= 0", "= 0\n[warm]", "t.toml:11: missing key 'warm.module' (a string)"),
     ],
 )
