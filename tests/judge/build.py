@@ -25,6 +25,7 @@ from chaos.evidence import (
     Answered,
     Blobs,
     Effect,
+    Ended,
     Event,
     Evidence,
     Exec,
@@ -34,6 +35,7 @@ from chaos.evidence import (
     Launch,
     LogWrite,
     Request,
+    Signal,
 )
 from chaos.judge import judge
 from chaos.judge.history import history_of
@@ -82,6 +84,7 @@ _MEMORY = (
     "_seq",
     "context",
     "operation",
+    "kind",
     "step",
     "attempt_id",
     "boundary",
@@ -124,6 +127,7 @@ class Story:
         self._asked = 0
         self.died = False  # this launch met its kill
         self.operation = self.step = self.attempt_id = self.boundary = self.assistant = ""
+        self.kind = "run"
         self.number = 0
         self.calls: list[dict[str, Any]] = []  # of the last turn, unanswered first
         self.intents: dict[int, dict[str, Any]] = {}
@@ -135,7 +139,9 @@ class Story:
     def launch(self, role: str, kill: str | None = None) -> Story:
         """The target starts. `kill`: it dies at that point."""
         done = sum(b'"runStarted"' in line for line in self.log.splitlines())
-        step = {"run": done, "resume": max(done - 1, 0)}.get(role, len(self.facts.prompts))
+        steps = self.facts.steps or self.facts.prompts
+        in_order = {"run": done, "resume": max(done - 1, 0), "compact": done, "abort": done}
+        step = in_order.get(role, len(steps))
         self.planned.append(f"{'resume' if role != 'run' else role}: {kill or 'none'}")
         self._kill = KillPoint.parse(kill) if kill else None
         self._names, self._asked, self.died = [], 0, False
@@ -207,7 +213,7 @@ class Story:
         text = text or self.facts.prompts[done]
         said = self._entry({"message": {"role": "user", "content": text}})
         self.operation, self.boundary = next(self._ids), said["id"]
-        self.number, self.step = 0, ""
+        self.number, self.step, self.kind = 0, "", "run"
         started = self.record(
             "runStarted", operationKind="run", inputEntryId=said["id"], operationId=self.operation
         )
@@ -224,7 +230,7 @@ class Story:
                 "stepAttempt",
                 stepId=self.step,
                 attemptId=self.attempt_id,
-                stepKind="assistant",
+                stepKind="assistant" if self.kind == "run" else "compaction",
                 attempt=number,
                 contextThroughEntryId=self.boundary,
                 configurationSnapshot=_SNAPSHOT,
@@ -337,18 +343,16 @@ class Story:
         self.context.append(message)
         return self.write(entry)
 
-    def step_failed(self) -> Story:
+    def step_failed(self, code: str = "provider_error") -> Story:
         """The provider's error is durable."""
-        error = {"code": "provider_error", "message": "500"}
+        error = {"code": code, "message": "500"}
         fact = self.record("stepFailed", stepId=self.step, attemptId=self.attempt_id, error=error)
         return self.write(fact)
 
     def abort(self, phase: str = "model", **where: str) -> Story:
         """The abort is durable."""
-        kind, reason = "run", "escape"
-        return self.write(
-            self.record("abortRequested", operationKind=kind, phase=phase, reason=reason, **where)
-        )
+        how = {"operationKind": self.kind, "phase": phase, "reason": "escape", **where}
+        return self.write(self.record("abortRequested", **how))
 
     def finish(self, outcome: str = "completed") -> Story:
         """The terminal fact."""
@@ -356,8 +360,48 @@ class Story:
             "completed": {"completion": "normal", "finalEntryId": self.boundary},
             "failed": {"error": {"code": "provider_error", "message": "500"}},
         }.get(outcome, {})
-        fact = self.record("operationFinished", operationKind="run", outcome=outcome, **how)
+        if self.kind == "compaction" and outcome == "completed":
+            how = {"finalEntryId": self.summary_id}
+        fact = self.record("operationFinished", operationKind=self.kind, outcome=outcome, **how)
         return self.write(fact)
+
+    def compact(self, keep: int) -> Story:
+        """A compaction begins that keeps the last messages."""
+        said = [(turn.fact.id or "", dict(turn.message)) for turn in history_of(self.log).turns]
+        self._sources: list[Fact] = [
+            {"sourceEntryId": ident, "message": message} for ident, message in said
+        ]
+        ids, cut = [ident for ident, _ in said], len(said) - keep
+        self.operation, self.kind, self.step, self._kept = next(self._ids), "compaction", "", keep
+        self.summary_id, self._through = next(self._ids), ids[cut - 1]
+        canonical = json.dumps(self._sources, sort_keys=True, separators=(",", ":"))
+        return self.write(
+            self.record(
+                "compactionStarted",
+                operationKind="compaction",
+                inputThroughEntryId=ids[-1],
+                resultEntryId=self.summary_id,
+                compactedEntryIds=ids[:cut],
+                retainedEntryIds=ids[cut:],
+                sourceDigest="sha256:" + hashlib.sha256(canonical.encode()).hexdigest(),
+            )
+        )
+
+    def summarised(self, text: str = "what was said") -> Story:
+        """The summary is durable, with what it cost."""
+        tail = self._sources[len(self._sources) - self._kept :]
+        cost = self.usage()
+        entry = {
+            "type": "compaction",
+            "operationId": self.operation,
+            "summary": text,
+            "compactedThroughEntryId": self._through,
+            "retainedTail": tail,
+        }
+        fact = {"kind": "entry", **self._common(), "id": self.summary_id, "entry": entry}
+        self.context = [{"role": "user", "content": f"[Compacted history]\n{text}"}]
+        self.context += [source["message"] for source in tail]
+        return self.write([cost, fact])
 
     def record(self, kind: str, **body: Any) -> Fact:
         """A record fact, not written yet."""
@@ -499,6 +543,25 @@ class Story:
         }
         self.event(Request, **{**known, **fields})
         return self.event(Answered, ordinal=self._asked, complete=True)
+
+    def held(self, **fields: Any) -> Story:
+        """A request arrives, and its answer is held back."""
+        self.request(status=0, reason="injected provider:hold", injected=True, usage=None, **fields)
+        self.events.pop()
+        return self
+
+    def cut_off(self) -> Story:
+        """The last request is cancelled."""
+        return self.event(Answered, ordinal=self._asked, complete=False)
+
+    def signal(self, at: str = "provider:1/request", name: str = "INT") -> Story:
+        """The schedule sends a signal."""
+        log = self.blobs.put(self.log)
+        return self.event(Signal, pid=AGENT_PID, name=name, at=at, log=log)
+
+    def ended(self) -> Story:
+        """The tool is ended by a signal."""
+        return self.event(Ended, pid=TOOL_PID, argv=("sh", "-c", COMMAND), signal=15)
 
     def effect(self, name: str = "deploy", *, holds_log: bool = False) -> Story:
         """A tool appends a line to the effect journal."""

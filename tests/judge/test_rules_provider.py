@@ -174,3 +174,40 @@ def test_p5_a_request_while_blocked() -> None:
         "P5: a blocked launch asked: expected no request, found one under attempt 2 of an earlier "
         "launch at launch 3 (resume), line 4, seq 4, event 7"
     ) in broken(story.evidence())
+
+
+def compacting(story: Story, sent: list[dict[str, object]]) -> Evidence:
+    """A run of two messages is followed by a compaction that keeps the second."""
+    story.launch("compact").compact(1).attempt().request(sent)
+    return story.summarised("you said it").finish().end().idle().probe().evidence()
+
+
+SAY = {"role": "user", "content": "say it"}
+
+
+@pytest.mark.parametrize("asks", [[], [{"role": "user", "content": "Sum it up."}]])
+def test_p4_a_compaction_sends_what_goes_and_may_ask_for_its_summary(
+    asks: list[dict[str, object]],
+) -> None:
+    assert broken(compacting(plain(steps=("run", "compact")), [SAY, *asks])) == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [SAY, {"role": "assistant", "content": "said"}],  # also what stays
+        [SAY, {"role": "assistant", "content": "said"}, {"role": "user", "content": "Sum it up."}],
+        [{"role": "user", "content": "Sum it up."}],  # nothing of it
+    ],
+)
+def test_p4_a_compaction_that_sends_something_else(sent: list[dict[str, object]]) -> None:
+    found = broken(compacting(plain(steps=("run", "compact")), sent))
+    assert [m[:11] for m in found if not m.startswith("P3")] == ["P4: message"]
+
+
+def test_p4_the_next_request_begins_with_the_summary() -> None:
+    story = plain(steps=("run", "compact")).launch("compact").compact(1).attempt().request([SAY])
+    story.summarised("you said it").finish().end()
+    story.launch("probe").prompt("killpoint probe").attempt()
+    story.request([SAY, {"role": "user", "content": "killpoint probe"}]).reply("no").finish().end()
+    assert any("P4: message 1 of the context" in m for m in broken(story.evidence()))
