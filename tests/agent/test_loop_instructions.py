@@ -88,3 +88,15 @@ def test_a_change_while_a_live_request_is_open_does_not_disturb_it(world: World)
     world.watch = change
     world.turns = REWRITE
     assert world.run().kind == "completed"
+
+
+def test_a_second_attempt_asks_what_the_first_one_asked(world: World) -> None:
+    """The file changes between the look at the start of a resume and its request."""
+    (world.root / "AGENTS.md").write_text("old rules")
+    world.turns = [DONE]
+    world.run()
+    crash_after(world, "stepAttempt")
+    looked_at = now(world)
+    (world.root / "AGENTS.md").write_text("new rules")
+    assert world.resume(looked_at).kind == "completed"
+    assert "old rules" in prompts(world)[-1]
