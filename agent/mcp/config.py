@@ -7,8 +7,8 @@
 
 What it promises: the file is one that the user has named and that neither the tools `write` and
 `edit` nor another user can change; a mistake in it is a UsageFailure before anything is started.
-`${NAME}` in values of `env` and `headers` is the agent's environment variable, so that secrets need
-not lie in the file.
+`${NAME}` in `command`, `args` and the values of `env` and `headers` is the agent's environment
+variable, so that secrets need not lie in the file.
 What it does not do: it looks nowhere else (a workspace may come from strangers), and it cannot
 guard against `bash`, which can change whatever the user can.
 
@@ -158,16 +158,19 @@ def _server(
 ) -> StdioServer | HttpServer:
     """One entry, whose shape is right."""
 
-    def filled(values: Mapping[str, str]) -> dict[str, str]:
-        return {key: _REFERENCE.sub(variable, value) for key, value in values.items()}
-
     def variable(reference: re.Match[str]) -> str:
         if reference[1] not in environ:
             raise UsageFailure(f"{file}: {name}: the environment has no {reference[1]}; set it")
         return environ[reference[1]]
 
+    def filled(text: str) -> str:
+        return _REFERENCE.sub(variable, text)
+
+    def values(key: str) -> dict[str, str]:
+        return {inner: filled(text) for inner, text in entry.get(key, {}).items()}
+
     timeout_s = entry.get("timeout_s", _DEFAULT_TIMEOUT_S)
     if "url" in entry:
-        return HttpServer(name, timeout_s, entry["url"], filled(entry.get("headers", {})))
-    args = tuple(entry.get("args", ()))
-    return StdioServer(name, timeout_s, entry["command"], args, filled(entry.get("env", {})))
+        return HttpServer(name, timeout_s, entry["url"], values("headers"))
+    args = tuple(map(filled, entry.get("args", ())))
+    return StdioServer(name, timeout_s, filled(entry["command"]), args, values("env"))

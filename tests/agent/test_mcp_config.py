@@ -34,9 +34,9 @@ def test_without_the_variable_there_are_no_servers() -> None:
 
 def test_servers_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     tracker = {"url": "https://example.org/mcp", "headers": {"A": "Bearer ${KEY}"}, "timeout_s": 9}
-    files = {"command": "files", "args": ["-v"], "env": {"ROOT": "${HOME}/x", "PLAIN": "$HOME"}}
-    value = {"mcpServers": {"tracker": tracker, "files": files, "bare": {"command": "c"}}}
-    assert configured(tmp_path / "mcp.json", value, KEY="k", HOME="/h") == (
+    files = {"command": "files", "args": ["-${V}"], "env": {"ROOT": "${HOME}/x", "PLAIN": "$HOME"}}
+    value = {"mcpServers": {"tracker": tracker, "files": files, "bare": {"command": "${BIN}"}}}
+    assert configured(tmp_path / "mcp.json", value, KEY="k", HOME="/h", BIN="c", V="v") == (
         HttpServer("tracker", 9, "https://example.org/mcp", {"A": "Bearer k"}),
         StdioServer("files", 120, "files", ("-v",), {"ROOT": "/h/x", "PLAIN": "$HOME"}),
         StdioServer("bare", 120, "c", (), {}),
