@@ -213,18 +213,20 @@ def _settle(
 def normalised_usage(value: object) -> Mapping[str, int] | None:
     """The contract's four counters from an OpenAI-style usage object; None where it makes no sense.
 
-    `input` is `prompt_tokens` as reported, the cached ones included; `cacheRead` says how many of
-    them came from the cache. This style reports no cache writes, so `cacheWrite` is 0.
+    `input` is `prompt_tokens` as reported, the cached ones included; `cacheRead` and `cacheWrite`
+    say how many of them came from the cache and went into it. OpenAI reports no writes, OpenRouter
+    does where its provider charges for them.
     """
     if not isinstance(value, dict):
         return None
-    details = value.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    found = value.get("prompt_tokens_details")
+    details = found if isinstance(found, dict) else {}
+    read, written = details.get("cached_tokens"), details.get("cache_write_tokens")
     counted: dict[str, object] = {
         "input": value.get("prompt_tokens"),
         "output": value.get("completion_tokens"),
-        "cacheRead": 0 if cached is None else cached,
-        "cacheWrite": 0,
+        "cacheRead": 0 if read is None else read,
+        "cacheWrite": 0 if written is None else written,
     }
     usage = {name: count for name, count in counted.items() if _is_count(count)}
     return usage if len(usage) == len(counted) else None

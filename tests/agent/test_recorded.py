@@ -36,8 +36,8 @@ STREAMED_CALLS = CALLS | {
 }
 
 
-def counted(prompt: int, completion: int, cached: int = 0) -> Mapping[str, int]:
-    return {"input": prompt, "output": completion, "cacheRead": cached, "cacheWrite": 0}
+def counted(prompt: int, completion: int, cached: int = 0, written: int = 0) -> Mapping[str, int]:
+    return {"input": prompt, "output": completion, "cacheRead": cached, "cacheWrite": written}
 
 
 # file -> message, stop reason, usage
@@ -49,7 +49,7 @@ REPLIES: Mapping[str, tuple[Mapping[str, Any], str, Mapping[str, int]]] = {
         "stop",
         counted(2006, 300, cached=1920),
     ),
-    "plain.sse": (ANSWER, "stop", counted(482, 21, cached=400)),
+    "plain.sse": (ANSWER, "stop", counted(482, 21, cached=400, written=64)),
     "tools.sse": (STREAMED_CALLS, "toolUse", counted(82, 17)),
 }
 # file, status -> code, words
