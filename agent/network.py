@@ -111,26 +111,28 @@ class AbortableStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> AbortableStream:
-        if isinstance(self._sock, ssl.SSLSocket):
-            self.close()
-            raise httpcore.ConnectError("expected a proxy over http://, found one over https://")
-        self._give_way()
+        """TLS over this connection, which is closed where it fails, as httpcore expects."""
+        stream = self
         try:
+            self._give_way()
+            self._require_plain()
             sock = ssl_context.wrap_socket(
                 self._sock, server_hostname=server_hostname, do_handshake_on_connect=False
             )
-        except OSError as error:
-            self.close()
-            raise httpcore.ConnectError(str(error)) from error
-        stream = AbortableStream(sock, self._abort)
-        try:
+            stream = AbortableStream(sock, self._abort)
             stream._persist(
                 sock.do_handshake, timeout, httpcore.ConnectTimeout, httpcore.ConnectError
             )
-        except BaseException:
+        except BaseException as error:
             stream.close()
+            if isinstance(error, OSError):
+                raise httpcore.ConnectError(str(error)) from error
             raise
         return stream
+
+    def _require_plain(self) -> None:
+        if isinstance(self._sock, ssl.SSLSocket):
+            raise httpcore.ConnectError("expected a proxy over http://, found one over https://")
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self._abort.heed():

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from tests.agent.support import SECRET, ModelServer, call, completion
 
@@ -16,10 +17,17 @@ ROOT = Path(__file__).parents[2]
 DONE = completion("done é")
 
 
+class Model(Protocol):
+    """Something that answers requests."""
+
+    @property
+    def base_url(self) -> str: ...
+
+
 class Shell:
     """Starts the agent in one workspace, against one model server."""
 
-    def __init__(self, workspace: Path, server: ModelServer) -> None:
+    def __init__(self, workspace: Path, server: Model) -> None:
         self.workspace = workspace
         self.env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
         self.env |= {"AGENT_BASE_URL": server.base_url, "AGENT_MODEL": "test/model"}
