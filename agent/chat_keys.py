@@ -76,6 +76,8 @@ class Interruptions:
         flags = fcntl.fcntl(keys, fcntl.F_GETFL)
         undo.callback(fcntl.fcntl, keys, fcntl.F_SETFL, flags)
         fcntl.fcntl(keys, fcntl.F_SETFL, flags | os.O_ASYNC)
+        # A shell that stopped the program with Ctrl-Z has made the terminal its own meanwhile.
+        _handle(undo, signal.SIGCONT, lambda *_: _silence(keys, before))
         termios.tcsetattr(keys, termios.TCSADRAIN, _silent(before))
         self._look(keys)  # what came before the kernel was asked to tell
 
@@ -92,6 +94,12 @@ class Interruptions:
 def _rest(keys: int) -> bytes:
     ready, _, _ = select.select([keys], [], [], _REST_S)
     return os.read(keys, _CHUNK) if ready else b""
+
+
+def _silence(keys: int, before: list[Any]) -> None:
+    with contextlib.suppress(OSError, termios.error):  # the terminal is gone
+        if os.tcgetpgrp(keys) == os.getpgrp():  # in the background it belongs to the shell
+            termios.tcsetattr(keys, termios.TCSADRAIN, _silent(before))
 
 
 def _restore(keys: int, attributes: list[Any]) -> None:

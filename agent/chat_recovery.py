@@ -1,6 +1,6 @@
 """What recovery does with what a killed agent left, in words for the person who comes back.
 
-Pure. It listens to the facts of a recovery, like any other output, and says for each one that
+It listens to the facts of a recovery, prints nothing itself, and gives words for each one that
 only a crash explains what happened to it. A call whose effect is unknown is named as exactly as
 the log knows it.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -87,6 +88,14 @@ class Person:
     @property
     def terminal_is_as_it_was(self) -> bool:
         return termios.tcgetattr(self._device) == self.attributes
+
+    def stops_and_goes_on(self) -> None:
+        """What a shell does at Ctrl-Z and `fg`: between them the terminal is its own."""
+        self.agent.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.agent.pid, os.WSTOPPED | os.WNOWAIT)
+        termios.tcsetattr(self._device, termios.TCSANOW, self.attributes)
+        self.agent.send_signal(signal.SIGCONT)
+        self.waits_until(lambda: not self.terminal_is_as_it_was, "a terminal without echo")
 
     def close(self) -> None:
         self.agent.kill()

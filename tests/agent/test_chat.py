@@ -85,6 +85,19 @@ def test_esc_aborts_a_held_request_and_not_the_program(sit: Sit) -> None:
     assert '"phase":"model"' in log
 
 
+def test_esc_works_after_ctrl_z_and_fg(sit: Sit) -> None:
+    with Held(DONE) as server:
+        person = sit(server)
+        person.says("wait for it")
+        assert server.arrived.acquire(timeout=BOUND_S)
+        person.stops_and_goes_on()
+        person.press(ESC)
+        person.sees("aborted")
+        server.released.set()
+        person.says("/exit")
+        assert person.leaves() == 0
+
+
 def test_esc_ends_a_tool_and_everything_it_started(sit: Sit) -> None:
     command = "setsid sh -c 'sleep 60; echo late >> late' & touch started; wait"
     with ModelServer(completion(None, [call("bash", {"command": command})])) as server:
