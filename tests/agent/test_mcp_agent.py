@@ -17,7 +17,8 @@ import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from tests.agent.support import SECRET, ModelServer, call, completion
-from tests.agent.test_chat import ESC, Person
+from tests.agent.terminal import ESC, Person
+from tests.agent.test_guard import gone
 
 ID = "018f0000-0000-7000-8000-000000000001"
 ROOT = Path(__file__).parents[2]
@@ -81,21 +82,6 @@ def _noted(notes: Path, note: str) -> bool:
     return notes.exists() and note in notes.read_text().splitlines()
 
 
-@retry(
-    retry=retry_if_result(lambda gone: not gone), stop=stop_after_delay(1), wait=wait_fixed(0.01)
-)
-def _gone(processes: list[psutil.Process]) -> bool:
-    return not any(map(_alive, processes))
-
-
-def _alive(process: psutil.Process) -> bool:
-    """A zombie that nobody reaps has ended."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 @pytest.fixture(name="model")
 def _model(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
     with ModelServer(*request.param) as model:
@@ -129,7 +115,7 @@ def test_killed_in_a_call(tmp_path: Path, model: ModelServer) -> None:
         tree = psutil.Process(agent.pid).children(recursive=True)
         assert len(tree) >= 3  # guard, host, server
         agent.send_signal(signal.SIGKILL)
-    assert _gone(tree)
+    assert gone(tree)
 
     # A server that has changed its tool meanwhile is another configuration.
     desk.describe("Wait, and then do something else.")
@@ -155,7 +141,7 @@ def test_aborted_in_a_call(tmp_path: Path, model: ModelServer) -> None:
         tree = psutil.Process(agent.pid).children(recursive=True)
         agent.send_signal(signal.SIGINT)
         assert agent.wait(10) == 130
-        assert _gone(tree)
+        assert gone(tree)
     desk.wait_for("cancelled")  # the server was told
     assert desk.facts()[-1]["record"]["outcome"] == "aborted"
     assert [result["result"]["reason"] for result in desk.results()] == ["interrupted"]
