@@ -24,7 +24,7 @@ from typing import Any
 
 from agent.chat_keys import Interruptions
 from agent.chat_line import LineEditor
-from agent.chat_recovery import RecoveryWords
+from agent.chat_recovery import RecoveryWords, last_exchange
 from agent.commands import new_header, refusal, require_prompt
 from agent.configuration import Configuration, Settings
 from agent.facts import is_blank
@@ -34,7 +34,7 @@ from agent.loop import Loop
 from agent.mcp.config import configured_servers
 from agent.mcp.servers import offered_tools
 from agent.outcome import Outcome
-from agent.output import Output
+from agent.output import Output, shortened
 from agent.signals import AbortSwitch
 from agent.state import Idle
 from agent.store import SessionStore
@@ -42,6 +42,8 @@ from agent.tools import BUILTIN_TOOLS, Tool
 from agent.view import listing
 from agent.work import Announce
 from agent.workspace import Workspace, require_session_id
+
+_PROMPT_SHOWN = 200  # characters
 
 
 def chat(workspace_dir: str, session: str | None, durability: str, output: Output) -> ExitCode:
@@ -138,6 +140,10 @@ class _Conversation:
         store = self._store
         if store is None or not store.is_session:
             return None
+        prompt, reply = last_exchange(store.state.transcript)
+        if prompt:
+            self._output.note(f"the last prompt was: {shortened(prompt, _PROMPT_SHOWN)}")
+            self._output.reply(reply)
         operation = store.state.operation
         if isinstance(operation, Idle):
             return None

@@ -1,15 +1,15 @@
 """What recovery does with what a killed agent left, in words for the person who comes back.
 
-It listens to the facts of a recovery, prints nothing itself, and gives words for each one that
-only a crash explains what happened to it. A call whose effect is unknown is named as exactly as
-the log knows it.
+It listens to the facts of a recovery, prints nothing itself, and gives words for each one that only
+a crash explains. A call whose effect is unknown is named as exactly as the log knows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent.facts import Message
 from agent.output import event_name, shortened
 from agent.state import Compaction, Run, ToolIntent
 
@@ -52,3 +52,17 @@ def call_words(intent: ToolIntent) -> str:
         return shortened(arguments["command"], _SHOWN)
     first = next(iter(arguments.values()), "")
     return shortened(f"{intent.tool_name} {first}", _SHOWN)
+
+
+def last_exchange(transcript: Sequence[Message]) -> tuple[str, str]:
+    """The last prompt of a conversation and the last reply to it; "" for what there is not.
+
+    A reply can be durable that a killed agent did not come to show.
+    """
+    reply = ""
+    for message in reversed(transcript):
+        if message["role"] == "user":
+            return message["content"], reply
+        if message["role"] == "assistant":
+            reply = reply or message["content"] or ""
+    return "", reply

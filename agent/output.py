@@ -54,6 +54,11 @@ class Output:
         if not self._events:
             _print(self._err, text)
 
+    def reply(self, content: str | None) -> None:
+        """A whole reply, for people; one without text says nothing."""
+        if content and not self._events:
+            _print(self._out, content)
+
     def text(self, text: str) -> None:
         """Text of a reply that is still coming: not durable, so no event."""
         if not self._events:
@@ -100,8 +105,8 @@ class Output:
         if name == "stepFailed":
             if shown:
                 _print(self._err, "the reply broke off; nothing of it is kept")
-        elif not shown and fact["entry"]["message"]["content"]:
-            _print(self._out, fact["entry"]["message"]["content"])
+        elif not shown:
+            self.reply(fact["entry"]["message"]["content"])
 
     def _event(self, event: Mapping[str, Any]) -> None:
         write_line(self._out, json.dumps(event, ensure_ascii=False, separators=(",", ":")))

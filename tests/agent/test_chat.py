@@ -200,6 +200,28 @@ def test_a_killed_chat_is_recovered_and_says_what_became_of_each_call(sit: Sit) 
     assert "status became unknown" in server.requests[1]["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize("kept", ["operationFinished", "usage"])
+def test_a_reply_that_a_kill_kept_from_the_screen_is_shown(sit: Sit, kept: str) -> None:
+    """Killed while idle, or behind the reply: then the file is what that kill leaves."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 1}
+    with ModelServer(completion("done 完成", usage=usage)) as server:
+        person = sit(server, "--session", ID)
+        person.says("go on")
+        person.sees("done")
+        person.sees("you>")
+        person.agent.kill()
+        person.leaves()
+        lines = person.log.read_bytes().splitlines(keepends=True)
+        last = max(at for at, line in enumerate(lines) if kept.encode() in line)
+        person.log.write_bytes(b"".join(lines[: last + 1]))
+        again = sit(server, "--session", ID)
+        again.sees("the last prompt was: go on")
+        again.sees("done 完成")
+        again.says("/exit")
+        assert again.leaves() == 0
+    assert "operationFinished" in person.facts()[-1]
+
+
 def test_a_request_that_a_kill_interrupted_is_sent_once_more(sit: Sit) -> None:
     with Held(DONE, DONE) as server:
         person = sit(server, "--session", ID)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent import new_facts
-from agent.chat_recovery import RecoveryWords, call_words
+from agent.chat_recovery import RecoveryWords, call_words, last_exchange
 from agent.new_facts import NewFact
 from agent.state import Compaction, Run, ToolIntent
 from tests.agent.support import configuration
@@ -107,3 +107,27 @@ def test_what_was_found_is_said_first() -> None:
 )
 def test_a_call_in_words(tool: str, arguments: dict[str, Any], said: str) -> None:
     assert call_words(intent(tool, arguments)) == said
+
+
+USER = {"role": "user", "content": "go"}
+CALLING = {"role": "assistant", "content": "I look.", "tool_calls": []}
+SILENT = {"role": "assistant", "content": None, "tool_calls": []}
+TOOL = {"role": "tool", "content": "text"}
+ANSWER = {"role": "assistant", "content": "done"}
+
+
+@pytest.mark.parametrize(
+    ("transcript", "exchange"),
+    [
+        ([], ("", "")),
+        ([USER], ("go", "")),
+        ([USER, ANSWER], ("go", "done")),
+        ([USER, CALLING, TOOL, SILENT, TOOL], ("go", "I look.")),
+        ([USER, CALLING, TOOL, ANSWER], ("go", "done")),
+        ([USER, ANSWER, USER | {"content": "next"}], ("next", "")),
+    ],
+)
+def test_where_the_conversation_was(
+    transcript: list[dict[str, Any]], exchange: tuple[str, str]
+) -> None:
+    assert last_exchange(transcript) == exchange
