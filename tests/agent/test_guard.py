@@ -21,10 +21,22 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 AGENT = """
 import fcntl, os, signal, sys
+import agent.guard
+from agent.abort import Abort
 from agent.guard import ToolProgram, run_guarded
 from agent.signals import AbortSwitch
-from tests.agent.support import no_abort
+from agent.state import Run
 
+agent.guard._GRACE_S = float(sys.argv[4])
+operation = Run("the operation", "its input")
+
+def commit(fact):
+    operation.abort_requested = True
+    os.write(2, b"durable")
+
+switch = AbortSwitch()
+signal.signal(signal.SIGTERM, lambda *_: switch.request())
+abort = Abort(switch, lambda: operation, commit)
 lock = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
 fcntl.flock(lock, fcntl.LOCK_EX)
 output = bytearray()
@@ -34,7 +46,7 @@ def sink(data):
     os.write(2, data)
 
 program = ToolProgram(("/bin/sh", "-c", sys.argv[1]), "/tmp", dict(os.environ), float(sys.argv[3]))
-ending = run_guarded(program, lock, sink, no_abort(AbortSwitch()))
+ending = run_guarded(program, lock, sink, abort)
 print(ending.how, ending.code, bytes(output).decode(), sep="|", flush=True)
 """
 ALIVE = "echo started; exec sleep 60"  # says so on standard error, and stays
@@ -44,11 +56,17 @@ class Agent:
     """A process that runs one guarded tool."""
 
     def __init__(
-        self, command: str, lock: Path, timeout_s: float, inherited: tuple[int, ...]
+        self,
+        command: str,
+        lock: Path,
+        timeout_s: float,
+        grace_s: float,
+        inherited: tuple[int, ...],
     ) -> None:
         self.lock = lock
+        limits = (str(timeout_s), str(grace_s))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(AGENT), command, str(lock), str(timeout_s)],
+            [sys.executable, "-c", textwrap.dedent(AGENT), command, str(lock), *limits],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=inherited,
@@ -97,8 +115,8 @@ def _start(tmp_path: Path) -> Iterator[Start]:
     # A descriptor that the agent has inherited itself; its tools must not.
     inherited = os.open(os.devnull, os.O_RDONLY)
 
-    def start(command: str, timeout_s: float = 30) -> Agent:
-        agents.append(Agent(command, tmp_path / "lock", timeout_s, (inherited,)))
+    def start(command: str, timeout_s: float = 30, grace_s: float = 30) -> Agent:
+        agents.append(Agent(command, tmp_path / "lock", timeout_s, grace_s, (inherited,)))
         return agents[-1]
 
     yield start
@@ -147,7 +165,7 @@ def test_a_call_ends_as_its_program_ends(
 def test_a_program_that_cannot_start_says_so(tmp_path: Path) -> None:
     agent = AGENT.replace("/bin/sh", "/no/such/shell")
     out = subprocess.run(
-        [sys.executable, "-c", agent, "x", str(tmp_path / "lock"), "9"],
+        [sys.executable, "-c", agent, "x", str(tmp_path / "lock"), "9", "1"],
         capture_output=True,
         check=True,
     ).stdout
@@ -155,7 +173,7 @@ def test_a_program_that_cannot_start_says_so(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_was_started_with_sigchld_ignored_works_all_the_same(tmp_path: Path) -> None:
-    agent = ["-c", AGENT, "exit 3", str(tmp_path / "lock"), "9"]
+    agent = ["-c", AGENT, "exit 3", str(tmp_path / "lock"), "9", "1"]
     started = ["/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh", sys.executable, *agent]
     assert subprocess.run(started, capture_output=True, check=True).stdout == b"exit|3|\n"
 
@@ -221,6 +239,36 @@ def test_ctrl_c_ends_the_tree_before_the_agent(start: Start) -> None:
     _, err = agent.process.communicate(timeout=10)
     assert b"KeyboardInterrupt" in err
     assert gone(tree, 0)
+
+
+def test_an_abort_is_durable_and_then_the_tree_is_asked_to_end(start: Start) -> None:
+    agent = start("trap 'echo asked; exit 3' TERM; echo started; setsid sleep 60 & wait")
+    agent.wait_for("started")
+    tree = agent.tree()
+    agent.process.send_signal(signal.SIGTERM)
+    agent.wait_for("durable")
+    assert agent.end() == ("aborted", 0, "started\nasked")
+    assert gone(tree, 0)
+
+
+def test_what_does_not_end_when_asked_is_killed(start: Start) -> None:
+    agent = start("trap '' TERM; echo started; while :; do sleep 60; done", grace_s=0.1)
+    agent.wait_for("started")
+    tree = agent.tree()
+    agent.process.send_signal(signal.SIGTERM)
+    assert agent.end() == ("aborted", 0, "started")
+    assert gone(tree, 0)
+
+
+def test_a_tree_that_was_asked_to_end_dies_with_the_agent_all_the_same(start: Start) -> None:
+    agent = start("trap 'echo asked' TERM; echo started; while :; do sleep 60 & wait; done")
+    agent.wait_for("started")
+    tree = agent.tree()
+    agent.process.send_signal(signal.SIGTERM)
+    agent.wait_for("asked")
+    agent.process.kill()
+    agent.process.wait()
+    assert gone(tree, 5)  # the grace is longer
 
 
 def test_a_killed_guard_takes_the_tree_with_it(start: Start) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -212,6 +214,84 @@ def test_the_cost_of_an_append_does_not_grow(
     writes = record_writes(monkeypatch)
     reads: list[int] = []
     monkeypatch.setattr("os.pread", lambda *_: reads.append(1))
+    end(store)
+    assert len(writes) == 1
+    assert not reads
+
+
+def test_fsync_follows_every_write_and_the_directories_come_first(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    real_write, real_sync = os.write, os.fsync
+
+    def write(fd: int, data: bytes) -> int:
+        calls.append("write")
+        return real_write(fd, data)
+
+    def fsync(fd: int) -> None:
+        calls.append(Path(os.readlink(f"/proc/self/fd/{fd}")).name)
+        real_sync(fd)
+
+    monkeypatch.setattr("os.write", write)
+    monkeypatch.setattr("os.fsync", fsync)
+    with SessionStore.open(path, create=True, durability="fsync") as store:
+        store.begin(header())
+        directories = [directory.name for directory in path.parents[:3]]
+        assert calls == [*directories, "write", path.name]
+        calls.clear()
+        accept(store)
+        assert calls == ["write", path.name]
+    calls.clear()
+    with SessionStore.open(path) as store:  # process durability, the default
+        end(store)
+    assert calls == ["write"]
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_what_cannot_be_synced_is_no_fact_of_this_process(
+    path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    with SessionStore.open(path, create=True, durability="fsync") as store:
+        store.begin(header())
+
+        def broken(_: int) -> None:
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr("os.fsync", broken)
+        with pytest.raises(StoreFailure, match=os.strerror(code)):
+            accept(store)
+        monkeypatch.undo()
+        assert isinstance(store.state.operation, Idle)
+        with pytest.raises(StoreFailure, match="open it again"):
+            accept(store)
+    with SessionStore.open(path, durability="fsync") as again:  # the kernel has it all the same
+        assert isinstance(again.state.operation, Run)
+        end(again)
+
+
+def test_ids_increase_though_the_clock_steps_back_an_hour(
+    store: SessionStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.time_ns
+    hour = 3_600_000_000_000
+    accept(store)
+    monkeypatch.setattr("time.time_ns", lambda: real() - hour)
+    end(store)
+    reserved = accept(store)[1]["record"]["operationId"]
+    store.close()
+    monkeypatch.setattr("time.time_ns", lambda: real() - 2 * hour)
+    with SessionStore.open(path) as again:
+        end(again)
+        assert again.fresh_id() > reserved
+    facts = [json.loads(line) for line in path.read_bytes().splitlines()]
+    ids = [f["id"] for line in facts for f in (line if isinstance(line, list) else [line])]
+    assert len(ids) == 7
+    assert ids == sorted(set(ids))
+
+
+def end(store: SessionStore) -> None:
+    """Finish the run that is going on."""
     run = store.state.operation
     assert isinstance(run, Run)
     store.append(
@@ -222,8 +302,6 @@ def test_the_cost_of_an_append_does_not_grow(
             error={"code": "c", "message": "m"},
         )
     )
-    assert len(writes) == 1
-    assert not reads
 
 
 def record_writes(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
