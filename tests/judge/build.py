@@ -387,10 +387,10 @@ class Story:
             )
         )
 
-    def summarised(self, text: str = "what was said") -> Story:
+    def summarised(self, text: str = "what was said", *, usage: bool = True) -> Story:
         """The summary is durable, with what it cost."""
         tail = self._sources[len(self._sources) - self._kept :]
-        cost = self.usage()
+        cost = [self.usage()] if usage else []
         entry = {
             "type": "compaction",
             "operationId": self.operation,
@@ -401,7 +401,7 @@ class Story:
         fact = {"kind": "entry", **self._common(), "id": self.summary_id, "entry": entry}
         self.context = [{"role": "user", "content": f"[Compacted history]\n{text}"}]
         self.context += [source["message"] for source in tail]
-        return self.write([cost, fact])
+        return self.write([*cost, fact])
 
     def record(self, kind: str, **body: Any) -> Fact:
         """A record fact, not written yet."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.evidence import Evidence
@@ -161,3 +163,19 @@ def test_r5_files_after_an_interrupted_call_may_be_old_or_new() -> None:
         story = writing(text, kill="log:toolResult#1/before").dead()
         story.launch("resume").result(outcome="interrupted")
         assert broken(ended(story, "deployed", reference)) == []
+
+
+def compacted(summary: str) -> Evidence:
+    """A run, and a compaction that leaves this summary."""
+    story = plain(steps=("run", "compact")).launch("compact").compact(1).attempt()
+    story.request([{"role": "user", "content": "say it"}]).summarised(summary).finish().end()
+    return story.evidence()
+
+
+def test_another_summary() -> None:
+    reference = compacted("you said it")
+    assert broken(replace(compacted("you said it"), references=(reference,))) == []
+    assert broken(replace(compacted("you said"), references=(reference,))) == [
+        "R5: the summary of operation 2: expected you said it, found you said at launch 2 "
+        "(compact), line 6, seq 7"
+    ]

@@ -166,3 +166,12 @@ def test_l9_leaves_a_usage_fact_without_counters_to_l1() -> None:
     story = Story("say it").launch("run").header().prompt().attempt().request()
     story.reply("said", usage=False).write({**story.usage(), "usage": 7}).finish().end()
     assert ids(story.evidence()) == ["L1"]
+
+
+def test_l9_a_summary_costs_like_any_reply() -> None:
+    story = plain(steps=("run", "compact")).launch("compact").compact(1).attempt()
+    story.request([{"role": "user", "content": "say it"}]).summarised(usage=False).finish().end()
+    assert [m.partition(" at ")[0] for m in broken(story.evidence())] == [
+        "L9: usage of a durable reply is not counted: expected prompt 11, completion 3, cached 2, "
+        "found none"
+    ]

@@ -14,16 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import agent.abort
+import agent.compaction
 import agent.loop
 import agent.planner
 import agent.store
 import agent.tools.write
+from agent import new_facts
+from agent.abort import Abort
 from agent.model_steps import ModelSteps
 from agent.planner import plan_recovery
 from agent.plans import Blocked, Finish, StartStep, StartTool
 from agent.provider import Provider
+from agent.signals import AbortSwitch
 from agent.state import Run
-from agent.store import SessionStore
+from agent.store import Reserved, SessionStore
 from agent.tool_calls import ToolCalls
 
 Plant = Callable[[], None]
@@ -209,6 +214,69 @@ def a_third_attempt() -> None:
         return made
 
     _plan_instead(plan)
+
+
+# -- abort and compaction --------------------------------------------------------------------------
+
+
+@bug("L11", 0, "abort-while-the-model-answers")
+def the_request_is_cancelled_before_the_abort_is_durable() -> None:
+    """The wait ends as if the abort were durable; it is written down when the request is gone."""
+    heed, fail = Abort.heed, ModelSteps._fail
+
+    def fail_late(self: ModelSteps, *given: Any) -> None:
+        heed(self._work.abort)
+        fail(self, *given)
+
+    ModelSteps._fail = fail_late  # type: ignore[method-assign]
+    Abort.heed = lambda self: self._switch.requested  # type: ignore[method-assign]
+
+
+@bug("L11", 0, "abort-while-a-tool-runs")
+def a_late_result_is_recorded() -> None:
+    """What the tool gave is written down, although the abort was durable before."""
+    run = ToolCalls._run
+
+    def run_on(self: ToolCalls, intent: Any) -> None:
+        run(self, intent)
+        if self._work.abort.durable:
+            late = new_facts.tool_result(
+                step_id=intent.step_id,
+                tool_started_id=intent.tool_started_id,
+                tool_call_id=intent.tool_call_id,
+                tool_name=intent.tool_name,
+                result="success",
+                content="late",
+            )
+            self._work.commit(Reserved(intent.result_entry_id, late))
+
+    ToolCalls._run = run_on  # type: ignore[method-assign]
+
+
+@bug("L11", 0, "abort-while-the-model-answers")
+def the_abort_names_the_wrong_phase() -> None:
+    """Whatever is aborted, the log calls it a compaction."""
+    agent.abort.abort_of = lambda operation: new_facts.abort_requested(
+        operation_id=operation.operation_id,
+        operation_kind=operation.kind,
+        phase="compact",
+        tool_call_id=None,
+    )
+
+
+@bug("L11", 1, "abort-after-a-crash")
+def abort_goes_on_instead() -> None:
+    """What a crash left is brought to its end as if nobody had given up on it."""
+    AbortSwitch.requested = property(lambda _: False, lambda *_: None)  # type: ignore
+
+
+@bug("P4", 0, "compact-once")
+def the_summary_is_asked_over_everything() -> None:
+    """The request for a summary also holds the messages that stay as they are."""
+    agent.compaction.request = lambda state, _: [
+        *state.active_context,
+        {"role": "user", "content": "Sum it up."},
+    ]
 
 
 # -- the store -------------------------------------------------------------------------------------

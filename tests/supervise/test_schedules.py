@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,8 +33,8 @@ def parse(text: str) -> Scenario:
     return parse_scenario(text, "s.toml", lambda name: load_target(name, "/nowhere"))
 
 
-def points(text: str) -> list[str]:
-    story = deploy().launch("resume").cut().end()
+def points(text: str, **end: Any) -> list[str]:
+    story = deploy(steps=("run", "resume")).launch("resume").cut().end(**end)
     story.launches[1] = replace(story.launches[1], step=1)
     made = schedules_of(parse(text), story.evidence(), (Phase.AFTER,), "ends")
     return [str(branch.schedule) for branch in made]
@@ -65,6 +66,12 @@ def test_a_signal_at_an_instant_that_the_run_does_not_have() -> None:
     )
     assert "  effect:deploy#1" in there
     assert "  provider:2/request" in there
+
+
+def test_a_target_that_does_wrong_is_no_fault_of_the_scenario() -> None:
+    assert len(
+        points(signal(1, "effect:deploy#2/after"), stderr="Traceback (most recent call last):")
+    )
 
 
 def test_what_only_a_launch_after_a_kill_can_reach_is_not_known() -> None:
