@@ -21,6 +21,7 @@ class SweepOptions:
     phases: tuple[Phase, ...] | None = None  # None: as each scenario says
     torn: str = "ends"  # ends: first and last byte of a write; every: each byte
     jobs: int = 1  # lanes, a process each
+    executor: str | None = None  # dask://HOST:PORT; None: processes of this machine
     launch: str = "exec"  # exec: a fresh process; warm: forked from a warm interpreter
     seed: int = 0
     fail_fast: bool = False  # stop after the first schedule that is not PASS

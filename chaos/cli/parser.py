@@ -27,6 +27,7 @@ CLOSURE = "closure"
 MOST_JOBS = 64
 MOST_KILLS = 16
 MOST_STATES = 1_000_000
+_EXECUTOR = re.compile(r"dask://[^/\s]+:\d+")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|)")
 DEFAULT_REPORT = "chaos-report"
@@ -94,6 +95,13 @@ def shard(text: str) -> tuple[int, int]:
     raise argparse.ArgumentTypeError(f"expected I/N with 1 ≤ I ≤ N, such as 1/4, found {text!r}")
 
 
+def executor(text: str) -> str:
+    """Where lanes run, if not here."""
+    if _EXECUTOR.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"expected dask://HOST:PORT, found {text!r}")
+    return text
+
+
 def _count(text: str, most: int, otherwise: str = "") -> int:
     if not text.isdecimal() or not 1 <= int(text) <= most:
         expected = f"a number in 1…{most}{otherwise}"
@@ -146,6 +154,12 @@ def _run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
+    )
+    run.add_argument(
+        "--executor",
+        type=executor,
+        metavar="dask://HOST:PORT",
+        help="the worker processes of a Dask cluster instead of --jobs of this machine",
     )
     run.add_argument(
         "--launch",

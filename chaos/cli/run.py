@@ -34,6 +34,7 @@ def command(args: argparse.Namespace) -> int:
         phases=args.phases,
         torn=args.torn,
         jobs=args.jobs,
+        executor=args.executor,
         launch=args.launch,
         depth=args.depth,
         budget_s=args.budget,

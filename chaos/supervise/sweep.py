@@ -8,25 +8,21 @@ give what is there.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from chaos.errors import ChaosError, HarnessError, NothingSelected
+from chaos.errors import ChaosError, NothingSelected
 from chaos.explore.work import Work
 from chaos.options import Listener, SweepOptions
 from chaos.results import SweepResult, Verdict
 from chaos.scenario import Scenario
-from chaos.supervise import lane
+from chaos.supervise.pools import Pool, answer, pool
 from chaos.supervise.progress import Progress, Unit
 from chaos.supervise.schedules import points_of
 from chaos.supervise.workshop import workshop
@@ -36,14 +32,14 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
     """Run all. Raises NothingSelected when no schedule is left by the selection."""
     started = time.monotonic()
     interrupted = False
-    with workshop() as root, _pool(root, options.jobs) as pool:
-        run = _Sweep(pool, scenarios, options, listener)
+    with workshop() as root, pool(root, options.jobs, options.executor) as lanes:
+        run = _Sweep(lanes, scenarios, options, listener)
         try:
             with _one_interruption():
                 run.all()
         except KeyboardInterrupt:
             interrupted = True
-            _end_lanes()
+            lanes.end()
     results = tuple(progress.result() for progress in run.progress)
     nothing = not any(result.schedules or result.error for result in results)
     if nothing and not interrupted:
@@ -53,8 +49,8 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
 
 def baseline_points(scenario: Scenario, options: SweepOptions) -> list[str]:
     """The kill points of a scenario's run without a kill."""
-    with workshop() as root, _pool(root, 1) as pool:
-        return points_of(pool.submit(lane.baseline, Work(scenario, options.launch)).result()[0])
+    with workshop() as root, pool(root, 1) as lanes:
+        return points_of(answer(lanes.baseline(Work(scenario, options.launch)))[0])
 
 
 class _Sweep:
@@ -62,12 +58,12 @@ class _Sweep:
 
     def __init__(
         self,
-        pool: Executor,
+        lanes: Pool,
         scenarios: Sequence[Scenario],
         options: SweepOptions,
         listener: Listener,
     ) -> None:
-        self.pool = pool
+        self.lanes = lanes
         self.options = options
         self.listener = listener
         self.progress = [Progress(scenario, options) for scenario in scenarios]
@@ -76,7 +72,7 @@ class _Sweep:
 
     def all(self) -> None:
         for progress in self.progress:
-            future = self.pool.submit(lane.baseline, progress.baseline())
+            future = self.lanes.baseline(progress.baseline())
             self._then[future] = partial(self._baseline_done, progress)
         while self._then:
             done, _ = wait(self._then, return_when=FIRST_COMPLETED)
@@ -86,7 +82,7 @@ class _Sweep:
     def _baseline_done(self, progress: Progress, future: Future[Any]) -> None:
         self.listener.scenario_started(progress.scenario.name)
         try:
-            units = progress.begin(_result(future))
+            units = progress.begin(answer(future))
         except ChaosError as error:
             progress.error = str(error)
             units = []
@@ -98,7 +94,7 @@ class _Sweep:
             self._level_done(progress)
             return
         try:
-            explored = _result(future)
+            explored = answer(future)
         except ChaosError as error:
             progress.failed(unit, str(error))
         else:
@@ -124,40 +120,10 @@ class _Sweep:
             progress.stop(units)
             units = []
         for unit in units:
-            future = self.pool.submit(lane.explore, unit.work)
+            future = self.lanes.unit(unit.work)
             self._then[future] = partial(self._unit_done, progress, unit)
         if not units:
             self.listener.scenario_done(progress.result())
-
-
-def _result(future: Future[Any]) -> Any:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        raise HarnessError(
-            f"a worker process of the harness died ({error}); its schedules were not judged. "
-            "Look for the out-of-memory killer in the kernel log, or try fewer --jobs"
-        ) from None
-
-
-@contextmanager
-def _pool(root: Path, jobs: int) -> Iterator[Executor]:
-    """Lanes as processes. Spawned, not forked: a lane must start with nothing of its parent."""
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, lane.start, (str(root), os.getpid()))
-    try:
-        yield pool
-    except BaseException:
-        _end_lanes()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _end_lanes() -> None:
-    """Kill the lanes at once: their tracees die with them."""
-    for process in multiprocessing.active_children():
-        process.kill()
 
 
 @contextmanager

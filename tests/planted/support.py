@@ -36,7 +36,12 @@ class Silent:
     def scenario_done(self, result: ScenarioResult) -> None: ...
 
 
-def run(scenario: Scenario, **options: object) -> SweepResult:
-    """Sweep one scenario, warm, over two lanes."""
-    settings: dict[str, object] = {"launch": "warm", "jobs": 2, **options}
-    return sweep([scenario], SweepOptions(**settings), Silent())  # type: ignore[arg-type]
+def options(**chosen: object) -> SweepOptions:
+    """Warm, over two lanes, unless chosen otherwise."""
+    settings: dict[str, object] = {"launch": "warm", "jobs": 2, **chosen}
+    return SweepOptions(**settings)  # type: ignore[arg-type]
+
+
+def run(scenario: Scenario, **chosen: object) -> SweepResult:
+    """Sweep one scenario."""
+    return sweep([scenario], options(**chosen), Silent())

@@ -1,0 +1,71 @@
+"""The same sweep on a Dask cluster: a real scheduler, two worker processes, one of them killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from chaos.errors import HarnessError
+from chaos.results import ScheduleResult, SweepResult
+from chaos.scenario import load_scenario
+from chaos.supervise.sweep import sweep
+from tests.planted.support import Silent, options
+
+distributed = pytest.importorskip("distributed")
+SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "plain-answer.toml"
+
+# Dask's own processes and sockets end when they end; what they say on the way is not ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as made:
+        yield made
+
+
+def on(cluster: Any, listener: Silent | None = None) -> SweepResult:
+    url = "dask://" + cluster.scheduler_address.removeprefix("tcp://")
+    scenario = load_scenario(str(SCENARIO))
+    return sweep([scenario], options(executor=url), listener or Silent())
+
+
+def verdicts(result: SweepResult) -> list[tuple[str, str]]:
+    return [(r.id, str(r.verdict)) for s in result.scenarios for r in s.schedules]
+
+
+def test_the_results_are_those_of_this_machine(cluster: Any) -> None:
+    here = sweep([load_scenario(str(SCENARIO))], options(), Silent())
+    assert verdicts(on(cluster)) == verdicts(here)
+
+
+@pytest.mark.parametrize("victim", ["worker", "lane"])
+def test_a_process_killed_in_mid_sweep_changes_nothing(cluster: Any, victim: str) -> None:
+    class Killer(Silent):
+        killed = False
+
+        def schedule_done(self, name: str, result: ScheduleResult) -> None:
+            if not self.killed:
+                self.killed = True
+                worker = psutil.Process(next(iter(cluster.workers.values())).pid)
+                (lane,) = worker.children()
+                os.kill({"worker": worker, "lane": lane}[victim].pid, signal.SIGKILL)
+
+    killer = Killer()
+    result = on(cluster, killer)
+    assert killer.killed
+    assert {verdict for _, verdict in verdicts(result)} == {"PASS"}
+    assert len(verdicts(result)) == 28
+
+
+def test_no_scheduler_is_a_clear_error() -> None:
+    with pytest.raises(HarnessError, match="no Dask scheduler answers at tcp://127"):
+        sweep([load_scenario(str(SCENARIO))], options(executor="dask://127.0.0.1:1"), Silent())
