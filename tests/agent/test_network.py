@@ -118,6 +118,7 @@ def test_a_reply_without_end_is_not_read_for_ever_after_the_abort(network: Netwo
 
     pouring = threading.Thread(target=pour)
     pouring.start()
+    ours.read(16, timeout=5)
     network.switch.request()
 
     def read_on() -> None:
