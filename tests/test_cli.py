@@ -103,7 +103,7 @@ def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
     stand_in = sweep(sample.passed())
     line = (
         "run scenarios/deploy.toml -k baseline --phases after,before --torn every --jobs 3 "
-        "--launch warm --seed 5 --fail-fast --report kept"
+        "--launch warm --seed 5 --fail-fast --keep --report kept"
     )
     assert main(line.split()) == 0
     options = stand_in.options
@@ -223,7 +223,10 @@ def test_errors_of_a_sweep(
         (["points", "empty"], "empty: no scenario in this folder"),
         (["replay", "gone.json"], "gone.json: cannot be read: No such file or directory"),
         (["judge", "gone.jsonl"], "gone.jsonl: cannot be read: No such file or directory"),
-        (["judge", "empty"], "empty: no saved evidence here; `chaos run --report DIR` keeps it"),
+        (
+            ["judge", "empty"],
+            "empty: no saved evidence here; `chaos run --keep --report DIR` keeps it",
+        ),
     ],
 )
 def test_a_mistake_is_told_on_stderr(

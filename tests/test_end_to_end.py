@@ -150,7 +150,7 @@ def test_warm_and_exec_give_the_same_verdicts(chaos: Chaos) -> None:
 
 
 def test_saved_evidence_is_judged_again(chaos: Chaos) -> None:
-    chaos.json(SCENARIOS / "plain-answer.toml", "-k", "assistant", "--report", "kept")
+    chaos.json(SCENARIOS / "plain-answer.toml", "-k", "assistant", "--keep", "--report", "kept")
     again = chaos("judge", "kept")
     assert again.returncode == 0, again.stdout + again.stderr
 

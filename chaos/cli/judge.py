@@ -29,7 +29,7 @@ def _folder(path: Path) -> int:
     found = evidence_folders(path)
     if not found:
         raise UsageError(
-            f"{path}: no saved evidence here; `chaos run --report DIR` keeps it in DIR"
+            f"{path}: no saved evidence here; `chaos run --keep --report DIR` keeps it in DIR"
         )
     results = []
     for folder in found:

@@ -213,8 +213,11 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--report",
         metavar="DIR",
-        help="keep the evidence of every schedule in DIR; default: only of those that did not "
-        f"pass, in {DEFAULT_REPORT}/",
+        default=DEFAULT_REPORT,
+        help=f"report, failures and their evidence; default: {DEFAULT_REPORT}/",
+    )
+    run.add_argument(
+        "--keep", action="store_true", help="keep the evidence of passing schedules too"
     )
     run.add_argument("--json", metavar="FILE", help="write the JSON report; - is stdout")
     run.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")

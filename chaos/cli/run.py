@@ -10,7 +10,6 @@ from pathlib import Path
 from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
 from chaos.cli.output import complain, say
-from chaos.cli.parser import DEFAULT_REPORT
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS
 from chaos.options import SweepOptions
@@ -44,13 +43,13 @@ def command(args: argparse.Namespace) -> int:
         seed=args.seed,
         fail_fast=args.fail_fast,
         select=compile_expression(args.k) if args.k else None,
-        keep=args.report is not None,
+        keep=args.keep,
     )
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
         _check_writable(file)
     known = read_known(Path(args.known)) if args.known else NONE
-    folder = ReportFolder(Path(args.report or DEFAULT_REPORT), args.launch, args.seed, known)
+    folder = ReportFolder(Path(args.report), args.launch, args.seed, known)
     folder.prepare()
 
     write = _to_stderr if args.json == STDOUT else say
