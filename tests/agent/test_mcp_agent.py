@@ -160,6 +160,7 @@ def test_a_chat_keeps_its_servers_from_prompt_to_prompt(tmp_path: Path, model: M
         person.sees("done")
         person.says("/exit")
         assert person.leaves() == 0
+    assert model.requests[-1]["messages"][-1]["content"] == "hé"
     notes = [line.split()[0] for line in desk.notes.read_text().splitlines()]
     assert notes == ["started", "waiting", "cancelled", "ended"]
 
