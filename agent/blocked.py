@@ -71,7 +71,8 @@ def _tools(offered: Mapping[str, str], declared: Mapping[str, str]) -> list[str]
         if declared.get(name) == offered.get(name):
             continue
         how = "is gone" if name not in declared else "is new" if name not in offered else "differs"
-        changes.append(f"the tool {name} {how}: use the version of the agent that declared it")
+        owner = "its MCP server" if name.startswith("mcp__") else "the agent"
+        changes.append(f"the tool {name} {how}: use the version of {owner} that declared it")
     return changes
 
 

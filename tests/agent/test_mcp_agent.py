@@ -122,7 +122,7 @@ def test_killed_in_a_call(tmp_path: Path, model: ModelServer) -> None:
     code, err = desk.end("resume", ID)
     assert code == 3
     assert "configuration_changed" in err
-    assert "mcp__desk__wait" in err
+    assert "mcp__desk__wait differs: use the version of its MCP server" in err
 
     # As before, the call counts as interrupted: it is not made again.
     desk.describe("Wait.")
