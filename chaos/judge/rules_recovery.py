@@ -53,39 +53,33 @@ def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
 
 def _prompt_fault(case: Case, launch: Launch) -> tuple[list[str], list[str]] | None:
     """The prompts expected in the log at the end of a launch and those found, if they differ."""
-    found = case.log(launch.log_after).prompts
-    left = list(found)
-    due, good = [], found[: len(kept := case.log(launch.log_before).prompts)] == kept
-    for prompt, accepted in _given(case, launch):
-        if left[:1] == [prompt]:
-            due.append(left.pop(0))
-        elif accepted:
-            due.append(prompt)
-            good = False
-    return None if good and not left else (due or kept[:1], found)
+    due, found = _due(case, launch), case.log(launch.log_after).prompts
+    kept = case.log(launch.log_before).prompts
+    good = found == due and found[: len(kept)] == kept
+    return None if good else (due or kept[:1], found)
 
 
-def _given(case: Case, launch: Launch) -> list[tuple[str, bool]]:
-    """The prompts given up to a launch, one a step, and whether the target must have accepted it:
-    a launch of its step ended like one that did, and no signal came before it could."""
+def _due(case: Case, launch: Launch) -> list[str]:
+    """The prompts that must stand in the log after a launch: one a step, if the target accepted it
+    or a launch of that step ended like one that did, and no signal came before it could."""
     facts = case.evidence.facts
-    given: dict[int, tuple[str, bool]] = {}
+    given: dict[int, str] = {}
+    found: dict[int, int] = {}  # prompts in the log before the step
+    due: set[int] = set()
     for known in case.evidence.launches[: launch.index + 1]:
-        if known.role == "run":
-            place = facts.steps[: known.step].count("run") if facts.steps else known.step
-            prompt = facts.prompts[place]
-        elif known.role == "probe":
-            prompt = facts.probe_prompt
-        elif known.step not in given:
-            continue
-        else:
-            prompt = given[known.step][0]
         before = len(case.log(known.log_before).prompts)
+        if known.role in ("run", "probe") and known.step not in given:
+            place = facts.steps[: known.step].count("run") if facts.steps else known.step
+            probe = known.role == "probe"
+            given[known.step] = facts.probe_prompt if probe else facts.prompts[place]
+            found[known.step] = before
+        if known.step not in given:
+            continue
+        accepted = len(case.log(known.log_after).prompts) > found[known.step]
         stopped = any(len(case.log(s.log).prompts) <= before for s in case.signals(known))
-        accepted = _served(case, known) and not (stopped and known.role == "run")
-        earlier = given.get(known.step, ("", False))[1]
-        given[known.step] = prompt, accepted or earlier
-    return list(given.values())
+        if accepted or (_served(case, known) and not (stopped and known.role == "run")):
+            due.add(known.step)
+    return [prompt for step, prompt in given.items() if step in due]
 
 
 def _served(case: Case, launch: Launch) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -240,6 +241,13 @@ def test_r1_a_signal_before_the_prompt_was_accepted_may_keep_it_out() -> None:
     assert broken(early.evidence()) == []
     quiet = Story("one").launch("run").header().end(130)
     assert ids(quiet.evidence()) == ["R1", "R2"]
+
+
+def test_r1_a_prompt_that_a_signal_kept_out_is_not_the_next_one() -> None:
+    story = Story("go", "go").launch("run").header().signal("log:header#1/after").end(130)
+    story.launch("run").prompt("go").attempt().request().reply("said").finish().end()
+    story.launches[1] = replace(story.launches[1], step=1)
+    assert broken(story.idle().probe().evidence()) == []
 
 
 def test_r5_an_abort_that_raced_has_two_legal_ends() -> None:
