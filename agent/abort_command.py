@@ -84,12 +84,13 @@ def _ask(busy: SessionBusy, path: Path) -> None:
     except ProcessLookupError:
         return
     try:
-        if not _has_open(busy.owner, path):
-            return
-        signal.pidfd_send_signal(owner, signal.SIGTERM)
-        poll = select.poll()
-        poll.register(owner, select.POLLIN)
-        poll.poll(_OWNER_S * 1000)
+        if _has_open(busy.owner, path):
+            signal.pidfd_send_signal(owner, signal.SIGTERM)
+            poll = select.poll()
+            poll.register(owner, select.POLLIN)
+            poll.poll(_OWNER_S * 1000)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
     except PermissionError:
         raise busy from None
     finally:
@@ -97,9 +98,13 @@ def _ask(busy: SessionBusy, path: Path) -> None:
 
 
 def _has_open(pid: int, path: Path) -> bool:
-    """Whether the process has the file open."""
+    """Whether the process has the file open, as far as this one may look."""
     wanted = path.stat()
-    for descriptor in Path("/proc", str(pid), "fd").iterdir():
+    try:
+        descriptors = list(Path("/proc", str(pid), "fd").iterdir())
+    except OSError:
+        return False
+    for descriptor in descriptors:
         try:
             if os.path.samestat(descriptor.stat(), wanted):
                 return True

@@ -44,18 +44,20 @@ class AbortSwitch:
 
 @contextmanager
 def aborting_signals() -> Iterator[AbortSwitch]:
-    """Until the end of the block, SIGINT and SIGTERM throw the switch. Main thread only.
+    """In the block, SIGINT and SIGTERM throw the switch. Main thread only.
 
-    A signal that the parent had ignored stays ignored, as for any program under nohup.
+    After it they do nothing: the work is over, and an impatient second signal must not change how
+    the program ends. A signal that the parent had ignored stays ignored, as under nohup.
     """
     with AbortSwitch() as switch:
-        before = {
-            number: signal.signal(number, lambda *_: switch.request())
-            for number in ABORTING
-            if signal.getsignal(number) is not signal.SIG_IGN
-        }
-        try:
-            yield switch
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        for number in ABORTING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: switch.request())
+        yield switch
+
+
+def end_undisturbed() -> None:
+    """Last thing before the interpreter takes itself down, which would drop the handlers."""
+    for number in ABORTING:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -15,6 +16,9 @@ from types import TracebackType
 import psutil
 import pytest
 
+from agent import abort_command
+from agent.cli import main
+from agent.failures import SessionBusy
 from agent.reducer import reduce_session
 from tests.agent.support import ModelServer, call, completion
 from tests.agent.test_cli_process import ID, RUN, Shell, wait_for
@@ -106,16 +110,16 @@ def test_a_request_is_cancelled_after_the_abort_is_durable(
 
 
 def test_many_signals_are_one_abort(tmp_path: Path) -> None:
-    command = "trap '' TERM; sleep 60"
+    command = "sleep 60"
     with ModelServer(completion(None, [call("bash", {"command": command})]), DONE) as server:
         shell = Shell(tmp_path, server)
         with shell.start(*RUN) as agent:
             wait_for(agent, "toolStarted")
-            for _ in range(20):
+            while agent.poll() is None:
                 agent.send_signal(signal.SIGINT)
                 agent.send_signal(signal.SIGTERM)
-            code, events, _ = finish(agent)
-    assert code == 130
+            code, events, err = finish(agent)
+    assert (code, err.splitlines()[1:]) == (130, [])
     assert events.count("abortRequested") == 1
     assert [fact["type"] for fact in facts(shell)].count("operationFinished") == 1
 
@@ -212,9 +216,6 @@ def test_abort_of_a_killed_process_reconciles_by_itself(
 def test_abort_of_a_process_that_cannot_act_is_busy_and_of_an_idle_one_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from agent import abort_command
-    from agent.cli import main
-
     monkeypatch.setattr(abort_command, "_OWNER_S", 0.2)
     monkeypatch.setattr(abort_command, "WAIT_S", 0)
     monkeypatch.chdir(tmp_path)
@@ -236,13 +237,24 @@ def test_abort_of_a_process_that_cannot_act_is_busy_and_of_an_idle_one_nothing(
     assert shell.log.read_bytes() == after
 
 
+def test_only_a_process_that_has_the_session_open_is_asked(tmp_path: Path) -> None:
+    """The pid in /proc/locks may be that of a dead agent, whose guard still holds the lock."""
+    session = tmp_path / "session"
+    session.touch()
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        abort_command._ask(SessionBusy("busy", stranger.pid), session)
+        assert stranger.poll() is None
+        stranger.kill()
+        os.waitid(os.P_PID, stranger.pid, os.WEXITED | os.WNOWAIT)
+        abort_command._ask(SessionBusy("busy", stranger.pid), session)  # a zombie
+    abort_command._ask(SessionBusy("busy", stranger.pid), session)  # gone
+    with pytest.raises(SessionBusy):
+        abort_command._ask(SessionBusy("busy", None), session)
+
+
 def test_an_owner_with_nothing_unfinished_is_left_in_peace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import fcntl
-
-    from agent.cli import main
-
     monkeypatch.chdir(tmp_path)
     with ModelServer(DONE) as server:
         shell = Shell(tmp_path, server)
@@ -276,8 +288,6 @@ def test_a_compaction_is_aborted_in_its_own_phase(tmp_path: Path) -> None:
 
 def test_a_signal_before_anything_is_accepted_leaves_no_prompt(tmp_path: Path) -> None:
     """The lock is held, so the signal comes while the start waits for it."""
-    import fcntl
-
     with ModelServer(DONE, DONE) as server:
         shell = Shell(tmp_path, server)
         with shell.start(*RUN) as agent:

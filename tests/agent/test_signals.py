@@ -1,0 +1,77 @@
+"""The switch of an abort, and the signals that throw it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.signals import ABORTING, AbortSwitch, aborting_signals
+
+ROOT = Path(__file__).parents[2]
+
+
+def readable(switch: AbortSwitch) -> bool:
+    return bool(select.select([switch], [], [], 0)[0])
+
+
+def test_a_thrown_switch_is_readable_for_whoever_waits_and_stays_so() -> None:
+    with AbortSwitch() as switch:
+        assert (switch.requested, readable(switch)) == (False, False)
+        for _ in range(3):
+            switch.request()
+            assert (switch.requested, readable(switch)) == (True, True)
+    switch.request()  # after the operation: harmless
+
+
+def test_no_tool_inherits_it() -> None:
+    with AbortSwitch() as switch:
+        assert not os.get_inheritable(switch.fileno())
+
+
+@pytest.mark.parametrize("number", ABORTING)
+def test_a_signal_throws_it_and_raises_nothing(number: signal.Signals) -> None:
+    with aborting_signals() as switch:
+        os.kill(os.getpid(), number)
+        assert switch.requested
+        assert readable(switch)
+    os.kill(os.getpid(), number)  # after the block: nothing happens
+
+
+def test_a_signal_that_was_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with aborting_signals() as switch:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert not switch.requested
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert switch.requested
+
+
+PROGRAM = """
+import atexit, os, signal
+from agent.signals import aborting_signals, end_undisturbed
+
+class Last:
+    def __del__(self, kill=os.kill, number=signal.SIGTERM, pid=os.getpid()):
+        kill(pid, number)
+
+with aborting_signals():
+    pass
+end_undisturbed()
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+os.last = Last()  # goes when the interpreter takes its modules apart
+raise SystemExit(42)
+"""
+
+
+def test_a_signal_while_the_interpreter_ends_changes_no_exit_code() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, stderr=subprocess.PIPE
+    ) as program:
+        _, err = program.communicate(timeout=30)
+    assert (program.returncode, err) == (42, b"")
