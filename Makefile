@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml
 # Warm: every scenario, to the closure where that fits the minute. Cold: two of them, as they are.
 chaos: $(STAMP)
 	$(BIN)/chaos run scenarios --launch warm --depth closure --budget 25s
-	$(BIN)/chaos run $(COLD) --launch exec --phases before,after
+	$(BIN)/chaos run $(COLD) --launch exec --phases before,after --report chaos-report-cold
 
 chaos-closure: $(STAMP)
 	$(BIN)/chaos run scenarios --launch warm --depth closure

@@ -56,7 +56,8 @@ class Closure:
     depth: int  # the greatest number of kills in a schedule
     harvested: int  # kills not made, since a launch was seen to pass through a known image there
     verified: int  # schedules judged to their end though their image was known, and compared
-    left: int  # kills known and not tried
+    left: int  # images whose recovery was not killed everywhere
+    wanted: int | None  # the depth asked for; None: as deep as it goes
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,9 @@ def refresh_readme() -> None:
     text = README.read_text(encoding="utf-8")
     command = ["run", "scenarios", "--launch", "warm"]
     text = _between(text, "sweep", f"chaos {' '.join(command)}", _chaos(command))
-    text = _between(text, "failure", "chaos run deploy.toml", _planted_failure())
+    text = _between(
+        text, "failure", "chaos run deploy.toml --launch warm --phases after", _planted_failure()
+    )
     README.write_text(text, encoding="utf-8")
 
 

@@ -233,9 +233,49 @@ def test_a_target_that_does_not_start_shows_its_last_lines(chaos: Chaos) -> None
     text = (SCENARIOS / "plain-answer.toml").read_text()
     scenario = chaos.here / "broken.toml"
     scenario.write_text(text.replace('profile = "agent"', 'profile = "broken"'))
-    done = chaos("run", scenario)
-    assert done.returncode in (1, 3)
-    assert "No module named no_such_agent" in done.stdout
+    for command in ("run", "points"):
+        done = chaos(command, scenario)
+        assert done.returncode == 4
+        assert "found none in the run without a kill (exit code 1)" in done.stderr
+        assert "No module named no_such_agent" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("{ deploy =", "{ deplyo =", "effect 'deplyo' is expected at-most-once, but never happens"),
+        ("[expect]", '[kill]\npoints = ["log:toolStartd"]\n[expect]', "no such point in the run"),
+    ],
+)
+def test_a_scenario_that_would_test_nothing_is_refused(
+    chaos: Chaos, old: str, new: str, told: str
+) -> None:
+    text = (SCENARIOS / "deploy-is-never-repeated.toml").read_text()
+    assert old in text
+    scenario = chaos.here / "wrong.toml"
+    scenario.write_text(text.replace(old, new))
+    done = chaos("run", scenario, "--launch", "warm")
+    assert done.returncode == 4
+    assert told in done.stderr
+
+
+def test_a_log_in_another_dialect_is_told(chaos: Chaos) -> None:
+    agent = chaos.here / "other.py"
+    agent.write_text(
+        "import pathlib\n"
+        "log = pathlib.Path('.agent/sessions/s.jsonl')\n"
+        "log.parent.mkdir(parents=True)\n"
+        'log.write_text(\'{"role": "user"}\\n\')\n'
+    )
+    targets = chaos.here / "targets"
+    targets.mkdir()
+    profile = (ROOT / "chaos" / "targets" / "agent.toml").read_text()
+    (targets / "other.toml").write_text(profile.replace('"-m", "agent"', f'"{agent}"'))
+    text = (SCENARIOS / "plain-answer.toml").read_text()
+    (chaos.here / "s.toml").write_text(text.replace('profile = "agent"', 'profile = "other"'))
+    done = chaos("run", "s.toml")
+    assert done.returncode == 4
+    assert "whose first line is its header, found" in done.stderr
 
 
 def test_doctor_finds_this_machine_fit(chaos: Chaos) -> None:

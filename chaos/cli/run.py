@@ -49,7 +49,7 @@ def command(args: argparse.Namespace) -> int:
     for file in (args.json, args.junit):
         _check_writable(file)
     known = read_known(Path(args.known)) if args.known else NONE
-    folder = ReportFolder(Path(args.report), args.launch, args.seed, known)
+    folder = ReportFolder(Path(args.report).resolve(), args.launch, args.seed, known)
     folder.prepare()
 
     write = _to_stderr if args.json == STDOUT else say

@@ -84,14 +84,14 @@ class Walk:
         wanted = [(p.branch.schedule, self._branches(p)) for p in parents]
         self._promised.clear()
         if self._depth is not None and self._level >= self._depth:
-            self._left += sum(len(branches) for _, branches in wanted)
+            self._left += len(parents)
             return []
         self._level += 1
         return [(prefix, branches) for prefix, branches in wanted if branches]
 
     def stop(self, levels: list[tuple[Schedule, list[Branch]]]) -> None:
         """These branches will not be carried out: the walk is over before its end."""
-        self._left += sum(len(branches) for _, branches in levels)
+        self._left += len(levels)
 
     def closure(self) -> Closure:
         """How far the walk came."""
@@ -103,6 +103,7 @@ class Walk:
             harvested=self._harvested,
             verified=self._verified,
             left=left,
+            wanted=self._depth,
         )
 
     def _branches(self, parent: Explored) -> list[Branch]:

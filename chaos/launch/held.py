@@ -54,7 +54,12 @@ def hold_still(
         if tid != process:
             tracees.forget(tid)
     _await_stop(process)
-    hold(process)
+    try:
+        hold(process)
+    except BaseException:  # Ctrl-C while somebody looks: it is no tracee, which would die with us
+        _kill(process)
+        tracees.forget(process)
+        raise
     try:
         return _kill(process)
     finally:

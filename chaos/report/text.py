@@ -12,7 +12,7 @@ from chaos.report.explain import Statements, explain
 from chaos.report.known import NONE, Known
 from chaos.report.triage import Fault, faults_of, faults_of_all
 from chaos.report.visible import visible
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
+from chaos.results import Closure, ScenarioResult, ScheduleResult, SweepResult, Verdict
 
 _NAME_WIDTH = 36
 EXPLAINED = 3  # kinds of failure explained for one scenario
@@ -30,8 +30,19 @@ def scenario_line(scenario: ScenarioResult) -> str:
     states = scenario.closure.states
     return (
         f"{visible(scenario.name):<{_NAME_WIDTH}} {len(scenario.points):>6} {counts.kills:>6} "
-        f"{counts.exact:>6} {states:>7} {scenario.seconds:>10.1f}  {_verdicts(counts)}\n"
+        f"{counts.exact:>6} {states:>7} {scenario.seconds:>10.1f}  "
+        f"{_verdicts(counts)}{_closure(scenario.closure)}\n"
     )
+
+
+def _closure(closure: Closure) -> str:
+    """How far a walk beyond the first kill came; nothing where one kill was all that was asked."""
+    if closure.complete:
+        return f", closed at depth {closure.depth}"
+    if closure.wanted == 1:
+        return ""
+    what = f"cut at depth {closure.depth}" if closure.wanted is None else f"depth {closure.depth}"
+    return f", {what}: {closure.left} images not explored further"
 
 
 def failures(

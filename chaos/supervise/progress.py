@@ -17,6 +17,7 @@ from chaos.options import SweepOptions
 from chaos.points import Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
+from chaos.supervise.fitness import check_reference
 from chaos.supervise.schedules import points_of, schedule_id, schedules_of
 
 # Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
@@ -65,6 +66,7 @@ class Progress:
         Raises ScenarioError when the scenario's selection names no point.
         """
         self._references = references
+        check_reference(self.scenario, references[0])
         everything = [
             Branch(schedule_id(self.scenario.name, Schedule()), Schedule()),
             *schedules_of(self.scenario, references[0], self._phases, self.options.torn),
@@ -127,7 +129,7 @@ class Progress:
             points=tuple(points_of(self._references[0])) if self._references else (),
             schedules=tuple(_inherit(done)),
             closure=self._walk.closure(),
-            seconds=time.monotonic() - self._started,
+            seconds=sum(result.seconds for result in done),
             error=self.error,
         )
 

@@ -16,6 +16,7 @@ from chaos.explore.work import Branch
 from chaos.judge import judge
 from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_ends
 from chaos.scenario import Scenario
+from chaos.toml_table import nearest
 
 BASELINE = "baseline"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")
@@ -36,23 +37,28 @@ def schedules_of(
     """
     _check_signals(scenario, reference)
     chosen: list[Branch] = []
+    found = False
     within = scenario.kill.steps
     for launch, write in _writes(reference):
         if within and scenario.steps[reference.launches[launch].step].do not in within:
             continue
         roles = [reference.launches[index].role for index in range(launch + 1)]
-        for phase, k in _instants(reference, write, phases, torn):
+        for phase, k in _instants(reference, write, torn):
             point = KillPoint.parse(f"{write.point}/{f'torn@{k}' if k else phase}")
             if not _selected(scenario.kill.points, point):
+                continue
+            found = True
+            if phase not in phases:
                 continue
             launches = [PlannedLaunch(role, None) for role in roles[:-1]]
             schedule = Schedule((*launches, PlannedLaunch(roles[-1], point)))
             chosen.append(Branch(schedule_id(scenario.name, schedule), schedule))
-    if scenario.kill.points and not chosen:
-        there = "\n  ".join(points_of(reference))
+    if scenario.kill.points and not found:
+        points = points_of(reference)
+        there = "\n  ".join(points)
         raise ScenarioError(
-            f"{scenario.path}: [kill] points {list(scenario.kill.points)} name no point of this "
-            f"scenario; the points of its run are\n  {there}"
+            f"{scenario.path}: [kill] points {', '.join(scenario.kill.points)}: no such point in "
+            f"the run{nearest(scenario.kill.points[0], points)}; its points are\n  {there}"
         )
     return chosen
 
@@ -102,11 +108,9 @@ def _writes(reference: Evidence) -> Iterator[tuple[int, LogWrite]]:
 
 
 def _instants(
-    reference: Evidence, write: LogWrite, phases: tuple[Phase, ...], torn: str
+    reference: Evidence, write: LogWrite, torn: str
 ) -> Iterator[tuple[Phase, int | None]]:
     for phase in (Phase.BEFORE, Phase.TORN, Phase.AFTER):
-        if phase not in phases:
-            continue
         if phase is not Phase.TORN:
             yield phase, None
         elif write.length > 1:

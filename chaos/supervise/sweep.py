@@ -17,11 +17,12 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from chaos.errors import ChaosError, NothingSelected
+from chaos.errors import ChaosError, NothingSelected, ScenarioError
 from chaos.explore.work import Work
 from chaos.options import Listener, SweepOptions
 from chaos.results import SweepResult, Verdict
 from chaos.scenario import Scenario
+from chaos.supervise.fitness import check_reference
 from chaos.supervise.pools import Pool, answer, pool
 from chaos.supervise.progress import Progress, Unit
 from chaos.supervise.schedules import points_of
@@ -50,7 +51,9 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
 def baseline_points(scenario: Scenario, options: SweepOptions) -> list[str]:
     """The kill points of a scenario's run without a kill."""
     with workshop() as root, pool(root, 1) as lanes:
-        return points_of(answer(lanes.baseline(Work(scenario, options.launch)))[0])
+        reference = answer(lanes.baseline(Work(scenario, options.launch)))[0]
+    check_reference(scenario, reference)
+    return points_of(reference)
 
 
 class _Sweep:
@@ -83,10 +86,12 @@ class _Sweep:
         self.listener.scenario_started(progress.scenario.name)
         try:
             units = progress.begin(answer(future))
+        except ScenarioError:
+            raise  # nothing more is done: the user mends the file first
         except ChaosError as error:
             progress.error = str(error)
             units = []
-        self._go_on(progress, units)
+        self._submit(progress, units)
 
     def _unit_done(self, progress: Progress, unit: Unit, future: Future[Any]) -> None:
         if future.cancelled():
@@ -115,8 +120,15 @@ class _Sweep:
             future.cancel()
 
     def _go_on(self, progress: Progress, units: list[Unit]) -> None:
+        """Submit a further level, where time is left for it."""
+        if units and progress.out_of_time():
+            progress.stop(units)
+            units = []
+        self._submit(progress, units)
+
+    def _submit(self, progress: Progress, units: list[Unit]) -> None:
         """Submit a level; a scenario without a further one is done."""
-        if units and (self._stopping or progress.out_of_time()):
+        if units and self._stopping:
             progress.stop(units)
             units = []
         for unit in units:

@@ -62,7 +62,12 @@ def test_the_rest_of_the_tree_stands_too_and_goes_on_afterwards(room: Room) -> N
     assert outcome.survivors == ()
 
 
-def test_ctrl_c_while_held_leaves_nothing_behind(room: Room) -> None:
+@pytest.mark.parametrize(
+    "script",
+    ["sh -c 'echo one >> \"$LOG\"; sleep 60' & wait", 'echo one >> "$LOG"; sleep 60'],
+    ids=["a child is held", "the root is held"],
+)
+def test_ctrl_c_while_held_leaves_nothing_behind(room: Room, script: str) -> None:
     held: list[int] = []
 
     def interrupt(pid: int) -> None:
@@ -70,11 +75,7 @@ def test_ctrl_c_while_held_leaves_nothing_behind(room: Room) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        room.run(
-            *room.shell("sh -c 'echo one >> \"$LOG\"; sleep 60' & wait"),
-            plan=kill_nth(1, kill_after()),
-            hold=interrupt,
-        )
+        room.run(*room.shell(script), plan=kill_nth(1, kill_after()), hold=interrupt)
     assert not alive(held[0])
 
 

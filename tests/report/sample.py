@@ -31,7 +31,7 @@ from chaos.results import (
 from chaos.scenario import Scenario, parse_scenario
 from chaos.target import load_target
 
-CLOSURE = Closure(complete=False, states=2, depth=1, harvested=0, verified=0, left=4)
+CLOSURE = Closure(complete=False, states=2, depth=1, harvested=0, verified=0, left=4, wanted=1)
 SECRET = "sk-killpoint-0123"
 POINT = "log:toolStarted[bash]#1/after"
 STATEMENTS = {"E2": "an effect that may not be replayed happens at most once per intent"}

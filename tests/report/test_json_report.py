@@ -60,6 +60,7 @@ def test_the_whole_of_a_small_report() -> None:
                     "harvested": 0,
                     "verified": 0,
                     "left": 4,
+                    "wanted": 1,
                 },
             }
         ],

@@ -1,0 +1,71 @@
+"""Is a scenario fit to be swept? What its run without a kill must show, or nothing is tested.
+
+Pure. A target whose log was not found, a log in another dialect, an effect that never happens: each
+would pass or fail for a reason that has nothing to do with a crash, so it is a fault of the
+scenario or its target file, and is said before anything is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chaos.errors import ScenarioError
+from chaos.evidence import Effect, Evidence, Launch, LogWrite
+from chaos.judge.log import read_log
+from chaos.scenario import Scenario
+
+_STDERR_LINES = 8
+
+
+def check_reference(scenario: Scenario, reference: Evidence) -> None:
+    """Raises ScenarioError saying what was expected, what was found and what to do."""
+    for complaint in (
+        *_log(scenario, reference),
+        *_dialect(scenario, reference),
+        *_effects(scenario, reference),
+    ):
+        raise ScenarioError(complaint)
+
+
+def _log(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    if not any(isinstance(event, LogWrite) for event in reference.events):
+        launch = reference.launches[0]
+        yield (
+            f"{scenario.target.path}: expected the target to write a session log that matches "
+            f"{scenario.target.log!r} in its workspace, found none in the run without a kill "
+            f"({_ended(launch)}){_last_lines(reference, launch)}"
+        )
+
+
+def _dialect(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    log = reference.blobs.get(reference.launches[0].log_after)
+    if scenario.target.dialect == "session-v2" and log and read_log(log).header is None:
+        first = log.partition(b"\n")[0][:120].decode("utf-8", "backslashreplace")
+        yield (
+            f"{scenario.target.path}: expected a session log of the dialect session-v2, whose "
+            f"first line is its header, found {first!r}; see docs/session-log.md"
+        )
+
+
+def _effects(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    """`once` is left to the judge, since an effect that must happen and does not is a violation."""
+    happened = {event.name for event in reference.events if isinstance(event, Effect)}
+    for name, wanted in scenario.expect_effects.items():
+        if wanted in ("at-most-once", "per-intent") and name not in happened:
+            had = ", ".join(sorted(happened - {"probe"})) or "none"
+            yield (
+                f"{scenario.path}: effect {name!r} is expected {wanted}, but never happens in the "
+                f"run without a kill, so nothing would be tested; the run has these: {had}. "
+                "An effect is a line appended to $CHAOS_EFFECTS"
+            )
+
+
+def _ended(launch: Launch) -> str:
+    if launch.timed_out:
+        return "it was ended at its time limit"
+    return f"exit code {launch.exit_code}" if launch.signal is None else f"signal {launch.signal}"
+
+
+def _last_lines(reference: Evidence, launch: Launch) -> str:
+    told = reference.blobs.get(launch.stderr).decode("utf-8", "backslashreplace").splitlines()
+    return "".join(f"\n  {line}" for line in told[-_STDERR_LINES:])
