@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.agent.support import no_abort
 
 PROGRAM = str(Path(__file__).parents[1] / "programs" / "mcp_server.py")
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "mcp-call-is-never-repeated.toml"
+TOKEN = {"Authorization": "Bearer token"}
 CALL_ID = "018f0000-0000-7000-8000-000000000001"
 
 Call = Callable[..., ToolResult]
@@ -91,7 +93,7 @@ def _over_http() -> Iterator[HttpServer]:
     ) as server:
         assert server.stdout is not None
         port = server.stdout.readline().strip()
-        yield HttpServer("web", 20, f"http://127.0.0.1:{port}/mcp", {})
+        yield HttpServer("web", 20, f"http://127.0.0.1:{port}/mcp", TOKEN)
         server.kill()
 
 
@@ -225,6 +227,12 @@ def test_a_server_that_cannot_be_used_is_named_before_anything_is_accepted(
     ):
         raise AssertionError("not reached")
     assert not started()
+
+
+def test_the_headers_of_the_configuration_are_sent(workspace: Path, over_http: HttpServer) -> None:
+    refused = pytest.raises(AgentFailure, match="MCP server web cannot be used")
+    with refused, calling(workspace, replace(over_http, headers={})):
+        pass
 
 
 def test_without_the_sdk_the_cure_is_named(

@@ -1,7 +1,8 @@
 """A small real MCP server, made with the official SDK.
 
     mcp_server.py stdio                  serves its standard streams
-    mcp_server.py http                   serves http://127.0.0.1:PORT/mcp; prints PORT when it does
+    mcp_server.py http                   serves http://127.0.0.1:PORT/mcp; prints PORT when it does;
+                                         asks for `Authorization: Bearer token`
 
 The environment variable MCP_TEST_FILE names a file that it appends lines to: `started PID`,
 `waiting`, `cancelled`, `ended NAME`. MCP_TEST_NAME is its name, MCP_TEST_ABOUT describes `wait`.
@@ -13,6 +14,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import uvicorn
@@ -88,9 +90,21 @@ def babble() -> str:
         os.write(1, chunk)
 
 
+async def asking_for_a_token(scope: Any, receive: Any, send: Any) -> None:
+    """The server, for those who bring the token."""
+    if scope["type"] == "http" and (b"authorization", b"Bearer token") not in scope["headers"]:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await application(scope, receive, send)
+
+
+application = server.streamable_http_app()
+
+
 async def over_http() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+    config = uvicorn.Config(asking_for_a_token, log_level="error")
     print(listening.getsockname()[1], flush=True)
     await uvicorn.Server(config).serve([listening])
 
