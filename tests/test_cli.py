@@ -375,8 +375,9 @@ def test_judge_recomputes_saved_evidence(capsys: pytest.CaptureFixture[str]) -> 
     save_evidence(sample.evidence(), Path("kept/some-id"))
     assert main(["judge", "kept"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("VIOLATION  some-id  kills: 1, proven exact: ")
+    assert out.startswith("VIOLATION  some-id\n")
     assert "\n  L1 " in out
+    assert out.endswith("\n1 judged again: 0 passed\n")
 
 
 def test_judge_names_what_a_log_breaks(capsys: pytest.CaptureFixture[str]) -> None:

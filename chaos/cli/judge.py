@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from chaos.cli.output import complain, say
+from chaos.cli.output import say
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS
-from chaos.judge.log import read_log
 from chaos.judge.strict import check_log
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
@@ -55,16 +54,7 @@ def _log(path: Path) -> int:
     violations = check_log(data)
     for violation in violations:
         say(_in_words(path, violation))
-    if not violations:
-        complain(_praise(path, data))
     return 1 if violations else 0
-
-
-def _praise(path: Path, data: bytes) -> str:
-    """What was read: on stderr, since a good log has nothing to say for itself."""
-    view = read_log(data)
-    torn = f", a torn tail of {len(view.torn)} bytes" if view.torn else ""
-    return f"{path}: a valid session log: {len(view.facts)} facts{torn}"
 
 
 def _in_words(path: Path, violation: Violation) -> str:
