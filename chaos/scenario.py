@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.errors import UsageError
-from chaos.points import KillPoint, Phase
+from chaos.points import KillPoint, Phase, Schedule
 from chaos.provider.script import Turn
 from chaos.scenario_events import PlannedEvent, read_events
 from chaos.scenario_script import check_reach, read_turns
@@ -48,6 +48,7 @@ class KillSelection:
     points: tuple[str, ...]  # selectors such as "log:toolStarted[bash]", or full points
     phases: tuple[Phase, ...]
     steps: tuple[str, ...] = ()  # only in launches of such steps: "compact" …; empty: all
+    schedule: Schedule | None = None  # this one and no other: what `chaos shrink` left of a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,9 @@ def _steps(root: Table, target: Target) -> tuple[Step, ...]:
 
 def _kill(root: Table, done: Collection[str]) -> KillSelection:
     table = root.table("kill")
-    table.only("points", "phases", "steps")
+    table.only("points", "phases", "steps", "schedule")
+    if "schedule" in table:
+        return _one_schedule(table)
     known: tuple[str, ...] = tuple(map(str, Phase))
     phases = table.texts("phases", known)
     for index, phase in enumerate(phases):
@@ -167,6 +170,17 @@ def _kill(root: Table, done: Collection[str]) -> KillSelection:
         if do not in done:
             raise table.error(f"no step does {do!r}{nearest(do, done)}", "steps", index)
     return KillSelection(points, tuple(phase for phase in Phase if phase in phases), within)
+
+
+def _one_schedule(table: Table) -> KillSelection:
+    others = [name for name in table.names() if name != "schedule"]
+    if others:
+        raise table.error(f"kill.schedule says it all; leave {others[0]!r} out", others[0])
+    try:
+        schedule = Schedule.parse(table.text("schedule"))
+    except UsageError as error:
+        raise table.error(f"kill.schedule: {error}", "schedule") from None
+    return KillSelection((), tuple(Phase), schedule=schedule)
 
 
 def _phase(table: Table, point: str, index: int) -> str:

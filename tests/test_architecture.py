@@ -22,6 +22,7 @@ PURE = [
     "chaos/canonical.py",
     "chaos/errors.py",
     "chaos/evidence.py",
+    "chaos/explore/shrink.py",
     "chaos/explore/walk.py",
     "chaos/explore/work.py",
     "chaos/options.py",
@@ -30,7 +31,9 @@ PURE = [
     "chaos/provider/script.py",
     "chaos/results.py",
     "chaos/strict_json.py",
+    "chaos/report/triage.py",
     "chaos/toml_lines.py",
+    "chaos/toml_write.py",
     "chaos/wire.py",
     *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "chaos" / "judge").glob("*.py")),
 ]

@@ -75,6 +75,13 @@ def test_all_that_a_scenario_says() -> None:
     assert scenario.source == DEPLOY
 
 
+def test_one_schedule_and_no_other() -> None:
+    text = "run: log:header#1/torn@3; resume: log:assistant#1/after"
+    scenario = parse(f'{SMALLEST}\n[kill]\nschedule = "{text}"\n')
+    assert str(scenario.kill.schedule) == text
+    assert scenario.kill.points == ()
+
+
 def test_what_may_be_left_out() -> None:
     scenario = parse(SMALLEST)
     assert [(step.do, step.prompt) for step in scenario.steps] == [("run", "begin")]
@@ -302,6 +309,16 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
             TURN,
             f'{TURN}\n[kill]\nphases = ["after"]\npoints = ["log:assistant#1/before"]',
             "s.toml:8: 'log:assistant#1/before' can never be tried: kill.phases leaves",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[kill]\nschedule = "run: none"\npoints = ["log:header"]',
+            "s.toml:8: kill.schedule says it all; leave 'points' out",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[kill]\nschedule = "run: log:header"',
+            "s.toml:7: kill.schedule: not a kill point: 'log:header'; write for",
         ),
         (
             TURN,

@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "chaos.cli.run",
     "points": "chaos.cli.points",
     "replay": "chaos.cli.replay",
+    "shrink": "chaos.cli.shrink",
     "judge": "chaos.cli.judge",
     "doctor": "chaos.cli.doctor",
 }
@@ -126,6 +127,20 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("failure", metavar="FAILURE.json", help="from REPORT/failures/")
     replay.add_argument(
         "--hold", action="store_true", help="stop at the kill point, for a debugger, then kill"
+    )
+
+    shrink = commands.add_parser("shrink", help="a smaller failure that breaks the same rule")
+    shrink.add_argument("failure", metavar="FAILURE.json", help="from REPORT/failures/")
+    shrink.add_argument(
+        "--out",
+        metavar="FILE",
+        help="the new scenario, FILE.toml, with its FILE.json for chaos replay; default: "
+        "SCENARIO-shrunk.toml",
+    )
+    shrink.add_argument(
+        "--pytest",
+        action="store_true",
+        help="write a test beside it that fails now and passes when the fault is mended",
     )
 
     judge = commands.add_parser("judge", help="judge saved evidence, or any session log")

@@ -94,6 +94,11 @@ def simplicity(schedule: Schedule) -> tuple[int, int]:
     return len(kills), sum(_SIMPLEST.index(kill.phase) for kill in kills)
 
 
+def broken_ids(violations: Iterable[Violation]) -> tuple[str, ...]:
+    """Ids of the broken rules, once each, in the order of the judge: causes before effects."""
+    return _in_order({violation.id for violation in violations})
+
+
 def _in_order(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids, key=lambda ident: (_PLACE_OF_RULE.get(ident, len(RULES)), ident)))
 
@@ -103,7 +108,7 @@ def _faults(groups: dict[str, list[ScheduleResult]]) -> tuple[Fault, ...]:
     faults = []
     for fingerprint, group in groups.items():
         ordered = sorted(group, key=lambda result: simplicity(Schedule.parse(result.schedule)))
-        ids = _in_order({v.id for result in group for v in result.violations})
+        ids = broken_ids(v for result in group for v in result.violations)
         faults.append(Fault(fingerprint, ids, tuple(ordered)))
     return tuple(faults)
 

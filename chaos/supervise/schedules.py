@@ -32,10 +32,14 @@ def schedules_of(
 ) -> list[Branch]:
     """All schedules with one kill, with their ids: neighbours leave neighbouring crash images.
 
-    Raises ScenarioError when the scenario's `[kill] points` name no point of the run, or one of its
-    signals an instant that the run does not have.
+    A scenario with a `[kill] schedule` has that one only. Raises ScenarioError when its `[kill]
+    points` name no point of the run, or one of its signals an instant that the run does not have.
     """
     _check_signals(scenario, reference)
+    given = scenario.kill.schedule
+    if given is not None:
+        killed = any(launch.kill for launch in given.launches)
+        return [Branch(schedule_id(scenario.name, given), given)] if killed else []
     chosen: list[Branch] = []
     found = False
     within = scenario.kill.steps
