@@ -39,6 +39,7 @@ from agent.tools.output import CapturedOutput
 
 _MEMORY_LIMIT = 1 << 30  # bytes of data: a server that never ends a message ends the host
 _LAST_WORDS = 1_000  # bytes of a server's standard error that are kept
+_WE = types.Implementation(name="killpoint-agent", version="1")  # as servers log it
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -119,7 +120,7 @@ class _Connection:
         """Connect, list, stay until `close`."""
         try:
             with self._scope:
-                async with Client(self._transport(), cache=None) as client:
+                async with Client(self._transport(), cache=None, client_info=_WE) as client:
                     self.tools = await _tools(client.session, self.name)
                     self._session = client.session
                     self.listed.set()
@@ -245,7 +246,8 @@ def _words(error: BaseException) -> str:
     """An exception, and those it groups, in words."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(dict.fromkeys(map(_words, error.exceptions)))
-    return str(error) or type(error).__name__
+    words = str(error) or type(error).__name__
+    return words.encode("utf-8", "replace").decode()
 
 
 class _LastWords:

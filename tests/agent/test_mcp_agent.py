@@ -173,3 +173,14 @@ def test_a_mistake_in_the_configuration_leaves_no_session(tmp_path: Path) -> Non
     assert (code, model.requests) == (2, [])
     assert "desk: the key 'command' is missing" in err
     assert not [*desk.workspace.glob(".agent/sessions/*")]
+
+
+def test_a_server_that_cannot_be_used_is_told_before_the_prompt_is_accepted(tmp_path: Path) -> None:
+    with ModelServer() as model:
+        desk = Desk(tmp_path, model)
+        (tmp_path / "mcp.json").write_text('{"mcpServers": {"desk": {"command": "/no/such"}}}')
+        code, err = desk.end("run", "--session", ID, "go")
+    assert (code, model.requests) == (1, [])
+    assert "the MCP server desk cannot be used: [Errno 2] No such file" in err
+    (log,) = desk.workspace.glob(".agent/sessions/*")
+    assert log.read_bytes() == b""  # not a session yet
