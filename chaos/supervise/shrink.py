@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.errors import ChaosError, ScenarioError, UsageError
 from chaos.evidence import Evidence, LogWrite
 from chaos.explore.shrink import Subject, Written, shrink, size
+from chaos.points import PlannedLaunch, Schedule
 from chaos.report.failure import Failure
 from chaos.report.triage import broken_ids
 from chaos.results import ScheduleResult, Verdict
@@ -55,7 +56,8 @@ def shrink_failure(failure: Failure, path: str, profile: str) -> Shrunk:
                 "`chaos replay` shows what happens now"
             )
         end = shrink(start, written, trial)
-    assert trial.failed is not None  # noqa: S101 - the start failed
+        assert trial.failed is not None  # noqa: S101 - the start failed
+        trial(replace(end, schedule=_as_it_went(end.schedule, trial.failed[1])))
     scenario, result = trial.failed
     return Shrunk(
         failure=Failure.of(scenario, result, failure.launch, failure.seed),
@@ -109,6 +111,14 @@ class _Trial:
             "kill": {"schedule": str(subject.schedule)},
         }
         return parse_scenario(write_toml(document), self._path, lambda _: self._target)
+
+
+def _as_it_went(schedule: Schedule, result: ScheduleResult) -> Schedule:
+    """With the roles that its launches had; a kill that went has moved the others."""
+    launches = result.evidence.launches if result.evidence else ()
+    roles = [launch.role for launch in launches]
+    kills = [planned.kill for planned in schedule.launches]
+    return Schedule(tuple(map(PlannedLaunch, roles, kills)))
 
 
 def _written(evidence: Evidence) -> Written:

@@ -77,8 +77,7 @@ BIG = {
     ),
     "a-third-attempt": (
         "R1",
-        "run: log:runStarted#1/after; resume: log:assistant#1/before; "
-        "resume: log:assistant#1/torn@9",
+        "run: log:header#1/after; run: log:assistant#1/before; resume: log:assistant#1/torn@9",
         2,
     ),
 }
@@ -107,6 +106,7 @@ def test_it_is_shrunk_and_replays_from_the_file_at_the_first_try(
     assert broken_ids(small.violations)[0] == rule
     assert kills(small.schedule) == least
     assert {la.kill.phase for la in small.schedule.launches if la.kill} == {Phase.AFTER}
+    assert [la.role for la in small.schedule.launches] == ["run", "resume"][:least]
     assert small.scenario.files == {}
     assert "[expect]" not in small.scenario.source
 
