@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import throughput, tracing
+from tests.bench import log, throughput, tracing
 
 if __name__ == "__main__":
-    lines = [line for part in (tracing, throughput) for line in part.measure()]
+    lines = [line for part in (tracing, throughput, log) for line in part.measure()]
     for line in lines:
         print(line)
     sys.exit(any(line.broken for line in lines))
