@@ -6,6 +6,7 @@ out. Real signals and real tools are in test_abort_process.py.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -13,10 +14,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import psutil
 import pytest
 
 from agent.abort import Abort, abort_of
 from agent.configuration import Configuration
+from agent.failures import StoreFailure
 from agent.loop import Loop
 from agent.new_facts import NewFact
 from agent.outcome import Outcome
@@ -191,6 +194,31 @@ def test_an_abort_frees_a_session_that_a_changed_configuration_blocks(
     with world.open() as store:
         assert world.loop(store, Configuration.of(changed, {})).drive().kind == "aborted"
     assert not world.requests
+
+
+def test_a_disk_that_takes_no_abort_ends_the_tool_and_loses_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.turns = [calls(call("bash", {"command": "echo on > on; sleep 60"})), DONE]
+    os.mkfifo(world.root / "on")
+
+    def throw() -> None:
+        (world.root / "on").read_bytes()  # the tool runs
+        monkeypatch.setattr("agent.store.os.write", full)
+        world.switch.request()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    thrower = threading.Thread(target=throw)
+    thrower.start()
+    with pytest.raises(StoreFailure, match="No space left"):
+        world.run()
+    thrower.join()
+    assert not psutil.Process().children()
+    monkeypatch.undo()
+    assert world.resume().kind == "aborted"  # the switch is thrown still
+    assert "interrupted" in world.messages()[2]["content"]
 
 
 class Log:
