@@ -128,6 +128,11 @@ def test_a_known_fault_is_green(
     assert "known  E2 toolStarted > effect  (1 schedule): issue 7\n" in capsys.readouterr().out
 
 
+def test_fail_fast_does_not_go_with_known_faults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--known", "known.txt", "--fail-fast"]) == 4
+    assert "--fail-fast would stop at a known fault" in capsys.readouterr().err
+
+
 def test_a_known_fault_that_has_gone_is_red_and_the_line_is_named(
     sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,8 @@ def command(args: argparse.Namespace) -> int:
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
         _check_writable(file)
+    if args.known and args.fail_fast:
+        raise UsageError("--fail-fast would stop at a known fault; leave it out, or --known")
     known = read_known(Path(args.known)) if args.known else NONE
     folder = ReportFolder(Path(args.report).resolve(), args.launch, args.seed, known)
     folder.prepare()
