@@ -10,27 +10,22 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
-from chaos.evidence import STEP_ROLES, Evidence, Facts, Launch, Tree
+from chaos.evidence import STEP_ROLES, Evidence, Facts, Launch
 from chaos.explore.work import Beyond
 from chaos.judge.log import read_log
-from chaos.launch.model import Command, Launcher, Outcome
 from chaos.launch.tracer import trace
 from chaos.points import PlannedLaunch, Schedule
-from chaos.provider.mock import MockProvider
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.recorder import Recorder
-from chaos.supervise.room import Room
+from chaos.supervise.stage import Stage
 from chaos.supervise.steps import compacts, next_launch
 
-# A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
-SESSION = "0193a5c0-0000-7000-8000-000000000001"
 PROBE_PROMPT = "killpoint probe: use one tool, then answer"
 PROBE_TURNS = (
     Turn(
@@ -45,27 +40,7 @@ _MAY_FOLLOW = {
     **dict.fromkeys(("completed", "failed", "aborted"), STEP_ROLES),
     "blocked": ("resume", "abort"),
 }
-_VERBS = {"idle": "resume", "probe": "run"}  # the command of a role that has none of its own
 MAX_LAUNCHES = 64
-
-
-@dataclass(slots=True)
-class Stage:
-    """Where courses run: a room, a mock provider and a launcher that outlive each of them."""
-
-    room: Room
-    mock: MockProvider
-    launcher: Launcher | None
-    token: str
-    api_key: str
-
-    def chance(self) -> Mapping[str, str]:
-        """Texts that differ from lane to lane, and the labels that stand for them."""
-        return {
-            str(self.room.root): "ROOM",
-            self.token: "TOKEN",
-            f"127.0.0.1:{self.mock.port}": "PROVIDER",
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +76,6 @@ class Course:
         self.hold = hold
         self.launches: list[Launch] = list(start.launches) if start else []
         self.recorder = Recorder(stage.room, self._key_of if harvest else None, start)
-        self._base_url = ""
         self.image = ""  # key of the last crash image
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
@@ -207,25 +181,20 @@ class Course:
 
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
         index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
+        if index >= MAX_LAUNCHES:
+            raise AssertionError("a schedule has at most one kill a launch and so must end")
         kill = self.schedule.kill_at(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self._begun.setdefault(step, room.log())
-        turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
         with_events = self.events and role in STEP_ROLES
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
-        faults = {e.request: e.fault for e in events if e.request and e.fault}
         signals = {e.at: e.signal for e in events if e.signal}
         harvest = role in STEP_ROLES and self._kills_are_over()
         self.recorder.begin(index, kill, signals, harvest=harvest)
-        room.clear_streams()
-        self._base_url = self.stage.mock.begin(
-            self.stage.token,
-            (*turns, *PROBE_TURNS),
-            faults,
-            self.recorder,
-            api_key=self.stage.api_key,
-        )
-        command = self._command(role, prompt)
+        turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
+        faults = {e.request: e.fault for e in events if e.request and e.fault}
+        self.stage.open((*turns, *PROBE_TURNS), faults, self.recorder)
+        command = self.stage.command(self.scenario, role, prompt)
         outcome = trace(
             command,
             self.recorder,
@@ -237,80 +206,25 @@ class Course:
         )
         self.stage.mock.end()
         self.recorder.finish_launch()
-        launch = self._record(index, role, step, prompt, command, outcome, before, files)
-        self.launches.append(launch)
-        if len(self.launches) > MAX_LAUNCHES:
-            raise AssertionError("a schedule has at most one kill a launch and so must end")
-        return launch
-
-    def _hold(self, pid: int) -> None:
-        """The engine has stopped the target at its kill point."""
-        kill = self.schedule.kill_at(len(self.launches))
-        resume = self._command("resume", None).argv
-        assert self.hold is not None  # noqa: S101 - `_launch` passes this method only then
-        self.hold(Held(pid, str(kill), str(self.stage.room.workspace), resume))
-
-    def _record(
-        self,
-        index: int,
-        role: str,
-        step: int,
-        prompt: str | None,
-        command: Command,
-        outcome: Outcome,
-        before: str,
-        files: Tree,
-    ) -> Launch:
-        room, blobs = self.stage.room, self.recorder.blobs
-        signalled = os.WIFSIGNALED(outcome.wait_status)
-        return Launch(
+        launch = Launch(
             index=index,
             role=role,
             step=step,
             argv=command.argv,
             prompt=prompt,
-            exit_code=None if signalled else os.WEXITSTATUS(outcome.wait_status),
-            signal=os.WTERMSIG(outcome.wait_status) if signalled else None,
-            killed=outcome.killed,
-            timed_out=outcome.timed_out,
-            seconds=outcome.seconds,
             log_before=before,
-            log_after=blobs.put(room.log()),
             files_before=files,
-            files_after=room.tree(blobs),
-            state_files=room.state_files(),
-            stdout=blobs.put(room.stdout.read_bytes()),
-            stderr=blobs.put(room.stderr.read_bytes()),
-            survivors=outcome.survivors,
-            unseen=outcome.unseen,
-            stacks=outcome.stacks,
+            **self.stage.ended(outcome, blobs),
         )
+        self.launches.append(launch)
+        return launch
 
-    def _command(self, role: str, prompt: str | None) -> Command:
-        room = self.stage.room
-        values = {
-            "workspace": str(room.workspace),
-            "home": str(room.home),
-            "session": SESSION,
-            "prompt": prompt or "",
-            "base_url": self._base_url,
-            "api_key": self.stage.api_key,
-        }
-        return Command(
-            argv=self.target.command(_VERBS.get(role, role), **values),
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "LANG": "C.UTF-8",
-                "TZ": "UTC",
-                "HOME": str(room.home),
-                "CHAOS_EFFECTS": str(room.effects),
-                **self.target.environment(**values),
-                **self.scenario.env,
-            },
-            cwd=str(room.workspace),
-            stdout=str(room.stdout),
-            stderr=str(room.stderr),
-        )
+    def _hold(self, pid: int) -> None:
+        """The engine has stopped the target at its kill point."""
+        kill = self.schedule.kill_at(len(self.launches))
+        resume = self.stage.command(self.scenario, "resume", None).argv
+        assert self.hold is not None  # noqa: S101 - `_launch` passes this method only then
+        self.hold(Held(pid, str(kill), str(self.stage.room.workspace), resume))
 
     def _evidence(self, merged_into: str | None) -> Evidence:
         return Evidence(

@@ -30,9 +30,10 @@ from chaos.results import Verdict
 from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.conclude import conclude, harness_error
-from chaos.supervise.course import Course, Stage
+from chaos.supervise.course import Course
 from chaos.supervise.room import Room
 from chaos.supervise.same_twice import difference
+from chaos.supervise.stage import Stage
 from chaos.supervise.workshop import hold
 from chaos.target import Target
 

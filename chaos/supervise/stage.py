@@ -1,0 +1,97 @@
+"""The stage: where courses run, one after the other, each finding it as the one before did.
+
+It knows what a launch is given (arguments, environment, streams, the model's script) and what is
+read off when it is over. It does not start anything: the engine does, on the course's word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chaos.evidence import Blobs
+from chaos.launch.model import Command, Launcher, Outcome
+from chaos.provider.mock import Fault, MockProvider, ProviderObserver
+from chaos.provider.script import Turn
+from chaos.scenario import Scenario
+from chaos.supervise.room import Room
+
+# A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
+SESSION = "0193a5c0-0000-7000-8000-000000000001"
+_COMMANDS = {"idle": "resume", "probe": "run"}  # of roles that have none of their own
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where courses run: a room, a mock provider and a launcher that outlive each of them."""
+
+    room: Room
+    mock: MockProvider
+    launcher: Launcher | None
+    token: str
+    api_key: str
+    base_url: str = ""  # of the running launch
+
+    def chance(self) -> Mapping[str, str]:
+        """Texts that differ from lane to lane, and the labels that stand for them."""
+        return {
+            str(self.room.root): "ROOM",
+            self.token: "TOKEN",
+            f"127.0.0.1:{self.mock.port}": "PROVIDER",
+        }
+
+    def open(
+        self, turns: Sequence[Turn], faults: Mapping[int, Fault], observer: ProviderObserver
+    ) -> None:
+        """Make ready for a launch: fresh streams, and the model that it will meet."""
+        self.room.clear_streams()
+        self.base_url = self.mock.begin(self.token, turns, faults, observer, api_key=self.api_key)
+
+    def command(self, scenario: Scenario, role: str, prompt: str | None) -> Command:
+        """What to start for a launch of this role."""
+        target = scenario.target
+        values = {
+            "workspace": str(self.room.workspace),
+            "home": str(self.room.home),
+            "session": SESSION,
+            "prompt": prompt or "",
+            "base_url": self.base_url,
+            "api_key": self.api_key,
+        }
+        return Command(
+            argv=target.command(_COMMANDS.get(role, role), **values),
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LANG": "C.UTF-8",
+                "TZ": "UTC",
+                "HOME": str(self.room.home),
+                "CHAOS_EFFECTS": str(self.room.effects),
+                **target.environment(**values),
+                **scenario.env,
+            },
+            cwd=str(self.room.workspace),
+            stdout=str(self.room.stdout),
+            stderr=str(self.room.stderr),
+        )
+
+    def ended(self, outcome: Outcome, blobs: Blobs) -> Mapping[str, Any]:
+        """How a launch ended, and what it left, as fields of `Launch`."""
+        room = self.room
+        signalled = os.WIFSIGNALED(outcome.wait_status)
+        return {
+            "exit_code": None if signalled else os.WEXITSTATUS(outcome.wait_status),
+            "signal": os.WTERMSIG(outcome.wait_status) if signalled else None,
+            "killed": outcome.killed,
+            "timed_out": outcome.timed_out,
+            "seconds": outcome.seconds,
+            "log_after": blobs.put(room.log()),
+            "files_after": room.tree(blobs),
+            "state_files": room.state_files(),
+            "stdout": blobs.put(room.stdout.read_bytes()),
+            "stderr": blobs.put(room.stderr.read_bytes()),
+            "survivors": outcome.survivors,
+            "unseen": outcome.unseen,
+            "stacks": outcome.stacks,
+        }
