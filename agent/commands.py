@@ -10,6 +10,7 @@ Judgement calls, beside those of the design:
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from agent.blocked import Situation, explain
@@ -23,6 +24,8 @@ from agent.mcp.servers import offered_tools
 from agent.new_facts import header
 from agent.outcome import Outcome
 from agent.output import Output
+from agent.planner import plan_recovery
+from agent.plans import Blocked
 from agent.signals import AbortSwitch, aborting_signals
 from agent.state import Idle
 from agent.store import SessionStore
@@ -66,18 +69,25 @@ def resume(workspace_dir: str, session: str, durability: str, output: Output) ->
     workspace = Workspace.at(workspace_dir)
     path = workspace.known(session)
     with aborting_signals() as switch, SessionStore.open(path, durability=durability) as store:
-        outcome = nothing_to_do(store)
-        if outcome is None:
-            settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
-            settings.require_key()
-            output.session(store.state.header.id, path)
-            servers = configured_servers(os.environ, workspace.root)
-            with offered_tools(servers, workspace.root, store.lock_fd, switch) as tools:
-                configuration = Configuration.of(settings, tools).in_workspace(workspace.root)
-                loop = Loop(store, configuration, workspace.root, output.fact, switch, output.text)
-                outcome = loop.drive()
+        outcome = nothing_to_do(store) or _recover(store, workspace, switch, output)
     output.outcome(outcome)
     return outcome.exit_code
+
+
+def _recover(
+    store: SessionStore, workspace: Workspace, switch: AbortSwitch, output: Output
+) -> Outcome:
+    """Bring the unfinished operation to its end."""
+    settings = Settings.from_environment(os.environ, workspace, stream=output.on_terminal)
+    settings.require_key()
+    output.session(store.state.header.id, store.path)
+    servers = configured_servers(os.environ, workspace.root)
+    blocked = _blocked_anyway(store, Configuration.of(settings)) if servers else None
+    if blocked is not None:
+        return blocked
+    with offered_tools(servers, workspace.root, store.lock_fd, switch) as tools:
+        configuration = Configuration.of(settings, tools).in_workspace(workspace.root)
+        return Loop(store, configuration, workspace.root, output.fact, switch, output.text).drive()
 
 
 def compact(workspace_dir: str, session: str, durability: str, output: Output) -> ExitCode:
@@ -131,8 +141,26 @@ def refusal(store: SessionStore, configuration: Configuration) -> Outcome | None
     current = configuration.current
     if store.state.header.environment_identity == current.environment_identity:
         return None
-    reason = "environment_changed"
-    situation = Situation(store.state, current, configuration.snapshot)
+    return _blocked(store, configuration, "environment_changed")
+
+
+def _blocked_anyway(store: SessionStore, configuration: Configuration) -> Outcome | None:
+    """The outcome of a session that is blocked whatever tools MCP servers list; None if it is not.
+
+    They are programs, and a resume that can do nothing should start none to find that out.
+    """
+    operation = store.state.operation
+    if isinstance(operation, Idle) or operation.step is None:
+        return None
+    recorded = operation.step.configuration_digest
+    plan = plan_recovery(store.state, replace(configuration.current, configuration_digest=recorded))
+    if isinstance(plan, Blocked) and plan.reason in ("attempts_exhausted", "environment_changed"):
+        return _blocked(store, configuration, plan.reason)
+    return None
+
+
+def _blocked(store: SessionStore, configuration: Configuration, reason: str) -> Outcome:
+    situation = Situation(store.state, configuration.current, configuration.snapshot)
     return Outcome("blocked", explain(reason, situation), reason=reason)
 
 

@@ -36,8 +36,8 @@ class Desk:
         self.notes = folder / "notes"
         self.config = folder / "mcp.json"
         self.describe("Wait.")
-        self._env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
-        self._env |= {"AGENT_BASE_URL": model.base_url, "AGENT_MCP_CONFIG": str(self.config)}
+        self.env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENT_API_KEY": SECRET}
+        self.env |= {"AGENT_BASE_URL": model.base_url, "AGENT_MCP_CONFIG": str(self.config)}
 
     def describe(self, wait: str) -> None:
         """Let the server describe its tool `wait` so."""
@@ -50,7 +50,7 @@ class Desk:
         return subprocess.Popen(
             [sys.executable, "-m", "agent", *arguments],
             cwd=self.workspace,
-            env=self._env,
+            env=self.env,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -184,3 +184,24 @@ def test_a_server_that_cannot_be_used_is_told_before_the_prompt_is_accepted(tmp_
     assert "the MCP server desk cannot be used: [Errno 2] No such file" in err
     (log,) = desk.workspace.glob(".agent/sessions/*")
     assert log.read_bytes() == b""  # not a session yet
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [(None, "attempts_exhausted"), ("elsewhere", "environment_changed")],
+)
+def test_a_session_that_is_blocked_whatever_servers_list_starts_none(
+    tmp_path: Path, environment: str | None, reason: str
+) -> None:
+    log = (ROOT / "tests" / "corpus" / "logs" / "attempt-repeated.jsonl").read_text()
+    header = json.loads(log.splitlines()[0])
+    with ModelServer() as model:
+        desk = Desk(tmp_path, model)
+        desk.env["AGENT_ENVIRONMENT_IDENTITY"] = environment or header["environmentIdentity"]
+        sessions = desk.workspace / ".agent" / "sessions"
+        sessions.mkdir(parents=True)
+        (sessions / f"x_{header['id']}.jsonl").write_text(log)
+        code, err = desk.end("resume", header["id"])
+    assert code == 3
+    assert f"blocked: {reason}" in err
+    assert not desk.notes.exists()
