@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaos.cli.output import say
 from chaos.errors import UsageError
-from chaos.judge import STATEMENTS
+from chaos.judge import STATEMENTS, unaccounted
 from chaos.judge.strict import check_log
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
@@ -33,11 +33,14 @@ def _folder(path: Path) -> int:
         )
     results = []
     for folder in found:
-        result = conclude(folder.resolve().name, load_evidence(folder), 0.0, keep=True)
+        evidence = load_evidence(folder)
+        result = conclude(folder.resolve().name, evidence, 0.0, keep=True)
         results.append(result)
         proof = f"kills: {result.kills}, proven exact: {result.exact}"
         if result.verdict is Verdict.PASS:
             say(f"{result.verdict}  {visible(result.id)}  {proof}\n")
+            for lost in unaccounted(evidence):
+                say(f"  lost, though paid for: {lost}\n")
         else:
             say(explain(result, STATEMENTS, None))
     passed = sum(result.verdict is Verdict.PASS for result in results)

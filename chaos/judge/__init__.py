@@ -2,6 +2,7 @@
 
     judge(evidence)    what is broken, by rule, in the order of `RULES`
     inexact(evidence)  why a kill proves nothing (INCONCLUSIVE); empty if every kill is exact
+    unaccounted(e)     replies that were paid for and that no durable fact counts (no violation)
     RULES              the table of all rules
 
 Pure: no process, no file, no clock. A saved run can be judged again by newer rules. Never imports
@@ -24,6 +25,7 @@ from chaos.judge import (
 )
 from chaos.judge.case import Case, Need, Rule
 from chaos.judge.proof import inexact
+from chaos.judge.rules_usage import unaccounted
 from chaos.results import Violation
 
 RULES: tuple[Rule, ...] = (
@@ -37,7 +39,7 @@ RULES: tuple[Rule, ...] = (
 )
 STATEMENTS = {rule.id: rule.statement for rule in RULES}
 
-__all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge"]
+__all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge", "unaccounted"]
 
 
 def judge(evidence: Evidence) -> list[Violation]:

@@ -1,28 +1,29 @@
 """Rules L: what the session log holds.
 
 L1, L3 to L8, L10 and L11 come from the strict reading of single logs (`chaos.judge.strict`), of
-every crash image, of what every launch left, and of the final log. L2, L7 (a terminal fact must
-be there) and L9 (the counters are the provider's) need more than one log, and are here. What a
-valid log shows of a writer that does not keep to its plan is in `chaos.judge.rules_conduct`, the
-order of abort and cancellation in `chaos.judge.rules_abort`.
+every crash image, of what every launch left, and of the final log. L2 and L7 (a terminal fact
+must be there) need more than one log, and are here. What a valid log shows of a writer that does
+not keep to its plan is in `chaos.judge.rules_conduct`, the order of abort and cancellation in
+`chaos.judge.rules_abort`, and whether usage is the provider's (L9) in `chaos.judge.rules_usage`.
 
 A file without one complete line is no session yet, and so has nothing to break.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from chaos.evidence import Answered, Kill, Launch, Request, Sha
+from chaos.evidence import Kill, Launch, Sha
 from chaos.judge.case import Case, Need, Rule, Where, broken
-from chaos.judge.log import LF, Fact, split_torn
+from chaos.judge.log import LF, split_torn
 from chaos.judge.rules_abort import durable_first, heeded, names_its_phase, wins
 from chaos.judge.rules_conduct import (
     for_the_right_reason,
     one_after_the_other,
     retried_after_a_crash,
 )
+from chaos.judge.rules_usage import usage
 from chaos.judge.strict import check_log
 from chaos.results import Violation
 
@@ -126,89 +127,6 @@ def terminal_facts(case: Case) -> Iterator[Violation]:
             )
 
 
-def usage(case: Case) -> Iterator[Violation]:
-    """L9. Usage is counted once per attempt and is what the provider reported. Fails when an
-    attempt has two usage facts, when counters differ from the answer that the attempt got, when a
-    durable reply (its answer went out whole and reported usage) has none at the end. A reply that
-    died with a kill is owed nothing. `input` may include or exclude cached tokens: both are in
-    use, and the contract leaves it to the adapter."""
-    final = case.final
-    facts: dict[str, Fact] = {}
-    for fact in final.usage:
-        attempt = fact.body.get("attemptId")
-        if isinstance(attempt, str) and facts.setdefault(attempt, fact) is not fact:
-            yield broken("L9", "usage counted twice", "one usage fact", "two", Where(fact=fact))
-    answers = _answers(case)
-    for attempt_id, fact in facts.items():
-        if attempt_id in answers:
-            yield from _counters(fact, answers[attempt_id])
-    if case.end is None:
-        return
-    for attempt in final.attempts:
-        request = answers.get(attempt.id)
-        durable = attempt.settled is not None and attempt.settled.type in (
-            "assistant",
-            "compaction",
-        )
-        if durable and attempt.id not in facts and request and _whole(case, request):
-            reported = _reported(request.usage or {})
-            if reported is not None:
-                expected = _tokens(reported)
-                where = Where(case.launch_of(request), attempt.settled, request)
-                what = "usage of a durable reply is not counted"
-                yield broken("L9", what, expected, "none", where)
-
-
-def _answers(case: Case) -> dict[str, Request]:
-    """The request of each attempt. More than one is P2's; then the last one counts."""
-    return {attempt.id: request for request, attempt in case.requests if attempt is not None}
-
-
-def _whole(case: Case, request: Request) -> bool:
-    """Did the whole answer go out?"""
-    return any(
-        isinstance(event, Answered)
-        and (event.launch, event.ordinal) == (request.launch, request.ordinal)
-        and event.complete
-        for event in case.evidence.events
-    )
-
-
-def _reported(raw: Mapping[str, object]) -> tuple[int, int, int] | None:
-    """Prompt, completion and cached tokens of an answer; None where it makes no sense of it."""
-    details = raw.get("prompt_tokens_details")
-    cached = raw.get(
-        "cached_tokens", details.get("cached_tokens", 0) if isinstance(details, dict) else 0
-    )
-    counts = (raw.get("prompt_tokens"), raw.get("completion_tokens"), cached)
-    prompt, completion, cached = (n if type(n) is int and n >= 0 else -1 for n in counts)
-    return None if -1 in (prompt, completion, cached) else (prompt, completion, cached)
-
-
-def _counters(fact: Fact, request: Request) -> Iterator[Violation]:
-    counters = fact.body.get("usage")
-    if not isinstance(counters, dict):
-        return  # L1
-    found = {k: counters.get(k) for k in ("input", "output", "cacheRead", "cacheWrite")}
-    reported = _reported(request.usage or {}) if request.usage else (0, 0, 0)
-    if reported is None:
-        return
-    prompt, completion, cached = reported
-    written = found["cacheWrite"] if isinstance(found["cacheWrite"], int) else 0
-    good = (
-        found["input"] in (prompt, prompt - cached, prompt - cached - written)
-        and found["output"] == completion
-        and found["cacheRead"] == cached
-    )
-    if not good:
-        expected, where = _tokens(reported), Where(fact=fact)
-        yield broken("L9", "usage is not what the provider reported", expected, found, where)
-
-
-def _tokens(reported: tuple[int, int, int]) -> str:
-    return "prompt {}, completion {}, cached {}".format(*reported)
-
-
 def _row(
     ident: str,
     statement: str,
@@ -221,6 +139,7 @@ def _row(
         for beyond in more:
             yield from beyond(case)
 
+    check.__doc__ = " ".join((beyond.__doc__ or "").removeprefix(f"{ident}. ") for beyond in more)
     return Rule(ident, statement, frozenset({Need.FACTS}), check)
 
 

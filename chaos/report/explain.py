@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from chaos.evidence import Evidence, Kill
+from chaos.judge import unaccounted
 from chaos.report.counts import presentable
 from chaos.report.timeline import facts_around, kill_in_words, launch_name, timeline
 from chaos.report.visible import visible, without_secret
@@ -59,6 +60,7 @@ def _found(result: ScheduleResult, evidence: Evidence) -> Iterator[str]:
     yield from _section(f"  log       {title}", facts_around(log, _number(first, "line")), secret)
     yield from _section("  happened", _around(evidence, order), secret)
     yield from _section(*_last_words(evidence, first), secret)
+    yield from _section("  lost      replies that were paid for", unaccounted(evidence), secret)
 
 
 def _section(title: str, lines: list[str], secret: str) -> Iterator[str]:
