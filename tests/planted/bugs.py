@@ -7,8 +7,10 @@ it already.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +20,12 @@ import agent.abort
 import agent.compaction
 import agent.loop
 import agent.planner
+import agent.records
 import agent.store
 import agent.tools.write
 from agent import new_facts
 from agent.abort import Abort
+from agent.canonical import digest
 from agent.model_steps import ModelSteps
 from agent.planner import plan_recovery
 from agent.plans import Blocked, Finish, StartStep, StartTool
@@ -277,6 +281,30 @@ def the_summary_is_asked_over_everything() -> None:
         *state.active_context,
         {"role": "user", "content": "Sum it up."},
     ]
+
+
+@bug("P5", 0, "abort-while-the-model-answers")
+def asks_once_more_after_the_abort() -> None:
+    """The same request goes out again when its abort is durable."""
+    fail = ModelSteps._fail
+
+    def fail_late(self: ModelSteps, *given: Any) -> None:
+        settings = self._work.configuration.settings
+        headers = {"Authorization": f"Bearer {settings.api_key}"}
+        messages = [{"role": "system", "content": "?"}, *self._work.state.active_context]
+        body = json.dumps({"model": settings.model, "messages": messages}).encode()
+        url = f"{settings.base_url}/chat/completions"
+        urllib.request.urlopen(urllib.request.Request(url, body, headers)).close()
+        fail(self, *given)
+
+    ModelSteps._fail = fail_late  # type: ignore[method-assign]
+
+
+@bug("L10", 0, "compact-once")
+def the_sources_are_digested_wrongly() -> None:
+    """The digest of a compaction's sources is that of something else, and its reader agrees."""
+    other = digest([])
+    agent.compaction.digest = agent.records.digest = lambda _: other  # type: ignore[attr-defined]
 
 
 # -- the store -------------------------------------------------------------------------------------
