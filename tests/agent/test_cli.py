@@ -243,6 +243,77 @@ def test_a_prompt_in_another_environment_is_blocked_before_it_is_accepted(shell:
     assert shell.log.read_bytes() == before
 
 
+def test_abort_is_exit_130_frees_what_is_blocked_and_needs_no_key(shell: Shell) -> None:
+    killed(shell, "stepAttempt")
+    assert shell("resume", ID, AGENT_MODEL="other").returncode == 3
+    asked = len(shell.requests())
+    done = shell("abort", "--json", ID, AGENT_MODEL="other", AGENT_API_KEY="")
+    assert done.returncode == 130
+    assert [event["event"] for event in events(done)] == [
+        "session",
+        "abortRequested",
+        "stepFailed",
+        "operationFinished",
+        "outcome",
+    ]
+    log = shell.log.read_bytes()
+    for command in ("abort", "resume"):
+        assert shell(command, ID).returncode == 0
+    assert shell.log.read_bytes() == log
+    assert len(shell.requests()) == asked
+
+
+def test_compact_is_exit_0_where_it_is_done_or_there_is_nothing_to_do(shell: Shell) -> None:
+    shell.answers = [DONE] * 5
+    shell("run", "--session", ID, "one")
+    done = shell("compact", ID)
+    assert done.returncode == 0
+    assert "nothing to compact" in done.stderr
+    for prompt in ("two", "three", "four"):
+        shell("run", "--session", ID, prompt)
+    assert shell("compact", ID).returncode == 0
+    assert b'"type":"compaction"' in shell.log.read_bytes()
+
+
+def test_a_compaction_that_fails_is_exit_1_and_of_an_unfinished_session_exit_2(
+    shell: Shell,
+) -> None:
+    shell.answers = [DONE] * 4
+    for prompt in ("one", "two", "three", "four"):
+        shell("run", "--session", ID, prompt)
+    done = shell("compact", ID)  # the model is gone
+    assert done.returncode == 1
+    assert "failed: connection_failed" in done.stderr
+    killed(shell, "stepAttempt")
+    crashed = shell.log.read_bytes()
+    done = shell("compact", ID)
+    assert done.returncode == 2
+    assert f"resume {ID}" in done.stderr
+    assert shell.log.read_bytes() == crashed
+
+
+def test_a_file_that_is_no_session_has_nothing_to_abort_or_compact(shell: Shell) -> None:
+    folder = shell.workspace / ".agent" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / f"2024-04-21T09-32-31-104Z_{ID}.jsonl").touch()
+    for command in ("abort", "compact"):
+        done = shell(command, ID)
+        assert done.returncode == 0
+        assert "not a session yet" in done.stderr
+    assert shell.log.read_bytes() == b""
+
+
+def test_durability_is_chosen_by_its_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    shell.answers = [DONE, DONE]
+    assert shell("run", "--session", ID, "one").returncode == 0
+    assert not synced
+    assert shell("run", "--durability", "fsync", "--session", ID, "two").returncode == 0
+    assert len(synced) == 4  # transactions: prompt, attempt, reply, end
+    assert shell("run", "--durability", "platter", "three").returncode == 2
+
+
 def test_corrupt_is_exit_4_with_code_and_line_and_leaves_the_file(shell: Shell) -> None:
     damaged = killed(shell, "stepAttempt").replace(b'"seq":2', b'"seq":9')
     shell.log.write_bytes(damaged)

@@ -242,7 +242,8 @@ def test_ctrl_c_ends_the_tree_before_the_agent(start: Start) -> None:
 
 
 def test_an_abort_is_durable_and_then_the_tree_is_asked_to_end(start: Start) -> None:
-    agent = start("trap 'echo asked; exit 3' TERM; echo started; setsid sleep 60 & wait")
+    child = "setsid sh -c 'echo started; exec sleep 60'"  # started: it has no trap of its parent's
+    agent = start(f"trap 'echo asked; exit 3' TERM; {child} & wait")
     agent.wait_for("started")
     tree = agent.tree()
     agent.process.send_signal(signal.SIGTERM)
