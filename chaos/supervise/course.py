@@ -93,6 +93,7 @@ class Course:
         stops there. `known_end` is told the key of what the recovery left: a known one needs no
         idle resume and no probe turn any more."""
         room = self.stage.room
+        room.require_space()
         if self.start:
             self.start.restore(room)
         else:
@@ -214,7 +215,7 @@ class Course:
             prompt=prompt,
             log_before=before,
             files_before=files,
-            **self.stage.ended(outcome, blobs),
+            **self.stage.ended(outcome, blobs, self.recorder.unseen),
         )
         self.launches.append(launch)
         return launch

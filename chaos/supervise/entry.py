@@ -59,7 +59,3 @@ def _holds(pid: int, log: Path | None) -> bool:
         if wanted and (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
             return True
     return False
-
-
-def lines_of(data: bytes) -> list[str]:
-    return data.decode("utf-8", "replace").splitlines()

@@ -166,6 +166,8 @@ def _carry_out(
         made = course.run() if branch.verifies else course.run(judged.get, ends.__contains__)
         evidence = replace(made, references=work.references)
         result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
+        if result.verdict is not Verdict.PASS:
+            course.stage.room.require_space()
         if result.verdict is Verdict.PASS and evidence.merged_into is None:
             ends.add(course.end)
     except ChaosError as error:

@@ -34,7 +34,8 @@ from chaos.evidence import (
 from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
 from chaos.points import KillPoint, Phase, torn_ends
 from chaos.supervise.checkpoint import Checkpoint
-from chaos.supervise.entry import Entry, lines_of
+from chaos.supervise.entry import Entry
+from chaos.supervise.journal import Journal, lines_of
 from chaos.supervise.naming import Naming
 from chaos.supervise.processes import tree_of
 from chaos.supervise.room import Room
@@ -69,11 +70,15 @@ class Recorder:
         self._key_of = key_of
         self._harvest = False
         self._kill: KillPoint | None = None
+        self.unseen: dict[str, None] = {}  # changes that no watched call explains, in order
         self._started = time.monotonic()
+        self._journal = Journal(self._effects_on_disk())
+        self._log_now: Sha = ABSENT  # as it was when it was last looked at
         self._naming = Naming()
         self._signals: dict[str, str] = {}  # by instant: what is still to be sent
         self._agent: int | None = None  # the process that writes the log
         self._programs: dict[int, tuple[str, ...]] = {}  # by process
+        self._last_effect: Entry | None = None
         self._pending: dict[int, Entry] = {}  # by thread: watched calls between entry and exit
         self._requests: dict[int, Request] = {}
 
@@ -93,6 +98,9 @@ class Recorder:
         self._naming = Naming()
         self._requests.clear()
         self._programs.clear()
+        self.unseen.clear()
+        self._journal = Journal(self._effects_on_disk())
+        self._log_now = self.blobs.put(self.room.log())
 
     # -- the engine's handler ---------------------------------------------------------------
 
@@ -103,6 +111,7 @@ class Recorder:
     def entering(self, call: Call) -> Action:
         """A watched call is about to happen: note the state before it, decide about the kill."""
         entry = Entry(self.room, self.blobs, call)
+        self._look(entry.log)
         self._pending[call.tid] = entry
         if call.label == "effect":
             entry.instants = tuple(map(self._naming.effect, lines_of(call.data)))
@@ -235,22 +244,35 @@ class Recorder:
     def finish_launch(self) -> None:
         """No process of the tree is left. An effect whose process died inside the call (`left`
         never came) may have happened all the same: what is in the journal decides."""
-        recorded = sum(isinstance(event, Effect) for event in self.events)
-        happened = self.effects()[recorded:]
-        for entry in self._pending.values():
-            names = lines_of(entry.call.data)
-            if entry.call.label == "effect" and names == happened[: len(names)]:
-                self._effects(entry, names)
-                happened = happened[len(names) :]
+        inside = [e for e in self._pending.values() if e.call.label == "effect"]
+        self.log()
         self._pending.clear()
+        data = self._effects_on_disk()
+        if data != self._journal.bytes_now and not inside:
+            self.unseen["the effect journal changed without a call that was seen"] = None
+        names = [*self._journal.take(data), *self._journal.close()]
+        if by := next(iter(inside), self._last_effect):
+            self._effects(by, names)
 
     def effects(self) -> list[str]:
         """The journal as it is on disk."""
-        return lines_of(self.room.effects.read_bytes())
+        return lines_of(self._effects_on_disk())
 
     def log(self) -> Sha:
         """The session log at this moment, as a blob."""
-        return self.blobs.put(self.room.log())
+        name = self.blobs.put(self.room.log())
+        self._look(name)
+        return name
+
+    def _look(self, log: Sha) -> None:
+        """The log is `log`. Nothing but a watched call may have changed it since the last look."""
+        in_flight = any(entry.call.label == "log" for entry in self._pending.values())
+        if log != self._log_now and not in_flight:
+            self.unseen["the session log changed without a call that was seen"] = None
+        self._log_now = log
+
+    def _effects_on_disk(self) -> bytes:
+        return self.room.read(self.room.effects) or b""
 
     def _when(self) -> tuple[int, int, float]:
         """order, launch, at_ms of the next event."""
@@ -277,6 +299,8 @@ class Recorder:
         self.harvested.append(Harvested(self.launch, point, self._key_of(log)))
 
     def _record(self, call: Call, entry: Entry) -> None:
+        if call.label == "log":
+            self._log_now = self.blobs.put(self.room.log())
         if call.label == "log" and entry.position:
             self.events.append(
                 LogWrite(
@@ -291,8 +315,9 @@ class Recorder:
                     log=self.log(),
                 )
             )
-        elif call.label == "effect" and (call.returned or 0) > 0:
-            self._effects(entry, lines_of(call.data[: call.returned]))
+        elif call.label == "effect":
+            self._last_effect = entry
+            self._effects(entry, self._journal.take(self._effects_on_disk()))
         elif call.label == "file" and call.name not in _CHANGES_NO_FILE:
             after = self.room.content(entry.path, self.blobs)
             self.events.append(

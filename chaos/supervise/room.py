@@ -11,13 +11,21 @@ Does not start processes and does not interpret what it reads.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from chaos.errors import HarnessError
 from chaos.evidence import ABSENT, Blobs, Sha, Tree
+
+LARGEST_BYTES = 64 << 20
+LEAST_FREE_BYTES = 16 << 20
+# What opening gives where there is no file of that name, or no regular one.
+_NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES})
 
 
 class Room:
@@ -66,19 +74,49 @@ class Room:
 
     def log_path(self) -> Path | None:
         """The session log, if there is one (the newest by name, if there are several)."""
-        return max(self.workspace.glob(self._log_glob), default=None)
+        found = (path for path in self.workspace.glob(self._log_glob) if path.is_file())
+        return max(found, default=None)
 
     def log(self) -> bytes:
         """The session log as it is now; empty if there is none."""
         path = self.log_path()
-        return path.read_bytes() if path else b""
+        return (self.read(path) or b"") if path else b""
 
     def content(self, path: Path, blobs: Blobs) -> Sha:
         """A file's content by name; ABSENT for no such regular file."""
+        data = self.read(path)
+        return ABSENT if data is None else blobs.put(data)
+
+    def read(self, path: Path) -> bytes | None:
+        """The bytes of a regular file; None for anything else. Raises HarnessError for one that is
+        too large to be kept at each of its states."""
         try:
-            return blobs.put(path.read_bytes()) if not path.is_symlink() else ABSENT
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            return ABSENT
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in _NO_FILE:
+                return None
+            raise
+        with os.fdopen(fd, "rb") as file:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            if status.st_size > LARGEST_BYTES:
+                raise HarnessError(
+                    f"{path}: {status.st_size:,} bytes; chaos keeps every state of a file, and "
+                    f"takes at most {LARGEST_BYTES:,}: make the scenario's files smaller"
+                )
+            return file.read()
+
+    def require_space(self) -> None:
+        """Raises HarnessError where the room's filesystem is full: what a target does then says
+        nothing about its crashes."""
+        left = os.statvfs(self.root.parent)
+        free_bytes = left.f_bavail * left.f_frsize
+        if free_bytes < LEAST_FREE_BYTES:
+            raise HarnessError(
+                f"{self.root.parent}: {free_bytes:,} bytes free, expected {LEAST_FREE_BYTES:,}; "
+                "make room, or name another directory in TMPDIR"
+            )
 
     def tree(self, blobs: Blobs) -> Tree:
         """The workspace outside the target's own state."""

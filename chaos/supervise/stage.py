@@ -7,7 +7,7 @@ read off when it is over. It does not start anything: the engine does, on the co
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,9 @@ class Stage:
             stderr=str(self.room.stderr),
         )
 
-    def ended(self, outcome: Outcome, blobs: Blobs) -> Mapping[str, Any]:
+    def ended(
+        self, outcome: Outcome, blobs: Blobs, unexplained: Iterable[str]
+    ) -> Mapping[str, Any]:
         """How a launch ended, and what it left, as fields of `Launch`."""
         room = self.room
         signalled = os.WIFSIGNALED(outcome.wait_status)
@@ -89,9 +91,9 @@ class Stage:
             "log_after": blobs.put(room.log()),
             "files_after": room.tree(blobs),
             "state_files": room.state_files(),
-            "stdout": blobs.put(room.stdout.read_bytes()),
-            "stderr": blobs.put(room.stderr.read_bytes()),
+            "stdout": blobs.put(room.read(room.stdout) or b""),
+            "stderr": blobs.put(room.read(room.stderr) or b""),
             "survivors": outcome.survivors,
-            "unseen": outcome.unseen,
+            "unseen": (*outcome.unseen, *unexplained),
             "stacks": outcome.stacks,
         }
