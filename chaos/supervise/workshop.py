@@ -35,10 +35,23 @@ shutil.rmtree(root, ignore_errors=True)
 
 @contextlib.contextmanager
 def workshop() -> Iterator[Path]:
-    """Give the directory; remove it and end the janitor on the way out."""
+    """Give the directory; remove it and end the janitor on the way out, or if none can start."""
     root = Path(tempfile.mkdtemp(prefix="killpoint-"))
-    (root / ALIVE).touch()
-    lock = hold(root)
+    try:
+        (root / ALIVE).touch()
+        lock = hold(root)
+        try:
+            with _janitor(root):
+                yield root
+        finally:
+            os.close(lock)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _janitor(root: Path) -> Iterator[None]:
+    """The janitor waits for the lock from now on, until it is no longer needed."""
     # -I -S: no site, no environment: the janitor starts in a few milliseconds and needs nothing.
     janitor = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _JANITOR, str(root)],
@@ -49,12 +62,10 @@ def workshop() -> Iterator[Path]:
     try:
         assert janitor.stdout is not None  # noqa: S101 - PIPE was asked for
         janitor.stdout.readline()
-        yield root
+        yield
     finally:
-        shutil.rmtree(root, ignore_errors=True)
         janitor.send_signal(signal.SIGKILL)
         janitor.communicate()
-        os.close(lock)
 
 
 def hold(root: Path) -> int:

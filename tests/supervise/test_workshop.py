@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psutil
+import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from chaos.supervise.workshop import workshop
@@ -45,6 +47,18 @@ def test_sigkill_of_the_supervisor_removes_it() -> None:
     assert gone_within_5_s(root)
     _, alive = psutil.wait_procs(janitors, timeout=5)
     assert alive == []
+
+
+def test_nothing_is_left_where_no_janitor_can_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    opened = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(FileNotFoundError), workshop():
+        pass
+    assert list(tmp_path.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) == opened  # the lock is let go, too
 
 
 @retry(
