@@ -48,10 +48,11 @@ class Workspace:
         return self.root / ".agent" / "sessions"
 
     def session_files(self) -> list[Path]:
-        """Every file named like a session, oldest id first."""
+        """Every regular file named like a session, oldest id first."""
         if not self.sessions.is_dir():
             return []
-        named = [path for path in self.sessions.iterdir() if session_id_of(path)]
+        # Of a pipe or device that bears such a name, reading would never end.
+        named = [p for p in self.sessions.iterdir() if session_id_of(p) and p.is_file()]
         return sorted(named, key=lambda path: (session_id_of(path) or "", path.name))
 
     def find(self, session: str) -> Path | None:

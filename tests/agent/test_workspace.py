@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_other_files_are_no_sessions(workspace: Workspace) -> None:
     (sessions / f"x_{ID.upper()}.jsonl").touch()
     assert workspace.session_files() == []
     assert session_id_of(Path("x.jsonl")) is None
+
+
+def test_a_pipe_named_like_a_session_is_none(workspace: Workspace) -> None:
+    path = workspace.path_of_new(ID)
+    os.mkfifo(path)
+    assert workspace.session_files() == []  # or `sessions` would wait for a writer for ever
+    assert workspace.find(ID) is None
 
 
 @pytest.mark.parametrize("session", ["", "1", ID.upper(), ID.replace("-7", "-4", 1), "x.jsonl"])
