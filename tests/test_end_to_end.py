@@ -200,7 +200,7 @@ def test_a_point_that_is_never_reached_is_inconclusive(chaos: Chaos, planted: Pa
     assert "log:toolStarted[bash]#9/after" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_gives_a_partial_report(chaos: Chaos, number: signal.Signals) -> None:
     run = chaos.start("run", SCENARIOS, "--jobs", "2", "--report", "partial")
     until(lambda: len(chaos.processes()) >= 5)  # supervisor, janitor, two lanes, a target
@@ -223,6 +223,36 @@ def test_sigkill_of_the_harness_leaves_nothing(chaos: Chaos, launch: str) -> Non
         until(lambda: chaos.left_behind() == [])
     except RetryError:
         pytest.fail(f"left behind: {chaos.left_behind()}")
+
+
+def test_a_lane_killed_in_mid_sweep_changes_nothing(chaos: Chaos) -> None:
+    def lanes() -> list[psutil.Process]:
+        return [p for p in chaos.processes() if "lane_process" in " ".join(p.cmdline())]
+
+    run = chaos.start("run", SCENARIOS / "plain-answer.toml", "--jobs", "2", "--json", "-")
+    until(lambda: len(chaos.processes()) >= 5)
+    lanes()[0].kill()
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 0, out + err
+    report = json.loads(out)
+    assert report["summary"]["passed"] == report["summary"]["schedules"] == 28
+    assert chaos.left_behind() == []
+
+
+def test_a_target_that_kills_its_parents_fails_alone(chaos: Chaos) -> None:
+    agent = chaos.here / "killer.py"
+    agent.write_text("import os\nos.kill(os.getppid(), 9)\n")
+    targets = chaos.here / "targets"
+    targets.mkdir()
+    profile = (ROOT / "chaos" / "targets" / "agent.toml").read_text()
+    (targets / "killer.toml").write_text(profile.replace('"-m", "agent"', f'"{agent}"'))
+    text = (SCENARIOS / "plain-answer.toml").read_text()
+    text = text.replace('profile = "agent"', 'profile = "killer"')
+    (chaos.here / "killer.toml").write_text(text.replace('"plain-answer"', '"killer"'))
+    done = chaos("run", SCENARIOS / "plain-answer.toml", "killer.toml", "--phases", "after")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "a worker process of the harness died twice" in done.stdout
+    assert "6 passed" in done.stdout
 
 
 def test_a_target_that_does_not_start_shows_its_last_lines(chaos: Chaos) -> None:

@@ -92,6 +92,12 @@ def start(root: str, supervisor: int) -> None:
     _lane = Lane(Path(root))
 
 
+def stop() -> None:
+    """Let go of what the worker process has."""
+    if _lane is not None:
+        _lane.close()
+
+
 def explore(work: Work) -> list[Explored]:
     """Carry out and judge a unit, in a worker process."""
     assert _lane is not None  # noqa: S101 - `start` is the pool's initialiser

@@ -7,20 +7,20 @@ there. Results do not depend on which it is.
 from __future__ import annotations
 
 import importlib
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from chaos.errors import HarnessError, UsageError
 from chaos.evidence import Evidence
 from chaos.explore.work import Explored, Work
-from chaos.supervise import lane, remote
+from chaos.supervise import remote
+from chaos.supervise.lane_process import LaneProcess
 
 DASK = "dask://"
 _CONNECT_LIMIT = "10s"
@@ -55,32 +55,43 @@ def pool(root: Path, jobs: int, executor: str | None = None) -> Iterator[Pool]:
         except BaseException:
             lanes.end()
             raise
-        finally:
-            lanes.executor.shutdown(wait=True)
 
 
 def answer(future: Future[Any]) -> Any:
-    """What a lane gave. Raises what it raised, and HarnessError where it died."""
+    """What a lane gave. Raises ChaosError: what the lane raised, or that it died."""
     try:
         return future.result()
-    except BrokenProcessPool as error:
-        raise HarnessError(
-            f"a worker process of the harness died ({error}); its schedules were not judged. "
-            "Look for the out-of-memory killer in the kernel log, or try fewer --jobs"
-        ) from None
+    except OSError as error:  # the lane could not be started, or spoken to
+        raise HarnessError(f"the system refused a lane: {error}") from None
 
 
 @contextmanager
 def _local(root: Path, jobs: int) -> Iterator[Pool]:
-    """Spawned, not forked: a lane must start with nothing of its parent."""
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, context, lane.start, (str(root), os.getpid()))
-    yield Pool(executor, lane.baseline, lane.explore, _end_children)
+    """A thread for each lane, which does nothing but wait for it."""
+    free: SimpleQueue[LaneProcess] = SimpleQueue()
+    lanes = [LaneProcess(root) for _ in range(jobs)]
+    for each in lanes:
+        free.put(each)
 
+    def call(name: str, work: Work) -> Any:
+        lane = free.get()
+        try:
+            return lane.call(name, work)
+        finally:
+            free.put(lane)
 
-def _end_children() -> None:
-    for process in multiprocessing.active_children():
-        process.kill()
+    def end() -> None:
+        for each in lanes:
+            each.end()
+
+    executor = ThreadPoolExecutor(jobs)
+    try:
+        yield Pool(executor, partial(call, "baseline"), partial(call, "explore"), end)
+    finally:
+        # While the threads live: the kernel ends a lane whose thread has ended.
+        for each in lanes:
+            each.close()
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
@@ -104,3 +115,4 @@ def _dask(url: str) -> Iterator[Pool]:
     with client:
         executor = client.get_executor(pure=False)
         yield Pool(executor, remote.baseline, remote.explore, client.close)
+        executor.shutdown(wait=True)

@@ -2,8 +2,8 @@
 
 Each scenario begins with its run without a kill (its reference, and the list of its points); then
 come the levels of its walk, whose units of work the lanes of all scenarios share. Results come
-back in the order of the walk whatever the number of jobs. Ctrl-C and SIGTERM end the lanes and
-give what is there.
+back in the order of the walk whatever the number of jobs. Ctrl-C, SIGTERM and SIGHUP end the
+lanes and give what is there.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ from chaos.supervise.pools import Pool, answer, pool
 from chaos.supervise.progress import Progress, Unit
 from chaos.supervise.schedules import points_of
 from chaos.supervise.workshop import workshop
+
+# What asks a sweep to end, and what it does to a process that has no wish of its own.
+_INTERRUPTIONS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener) -> SweepResult:
@@ -140,19 +147,16 @@ class _Sweep:
 
 @contextmanager
 def _one_interruption() -> Iterator[None]:
-    """The first SIGINT or SIGTERM is a KeyboardInterrupt; further ones change nothing (a CI
-    runner sends several), so that the partial report is written whole."""
+    """The first of them is a KeyboardInterrupt; further ones change nothing (a CI runner sends
+    several), so that the partial report is written whole."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        for later in (signal.SIGINT, signal.SIGTERM):
+        for later in _INTERRUPTIONS:
             signal.signal(later, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _INTERRUPTIONS:
         signal.signal(number, interrupt)
     yield
-    for number, default in (
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGTERM, signal.SIG_DFL),
-    ):
+    for number, default in _INTERRUPTIONS.items():
         signal.signal(number, default)
