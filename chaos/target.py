@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from chaos.errors import ScenarioError
+from chaos.regular import read_regular
 from chaos.toml_table import Table, nearest, read_toml
 
 PLACEHOLDERS = ("python", "workspace", "home", "session", "prompt", "base_url", "api_key")
@@ -124,7 +125,7 @@ def load_target(name_or_path: str, beside: str) -> Target:
 def read_text(path: Path) -> str:
     """A TOML file's text. Raises ScenarioError where it cannot be read as UTF-8."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_regular(path).decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from chaos.cli.output import say
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS, unaccounted
 from chaos.judge.strict import check_log
+from chaos.regular import read_regular
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
 from chaos.report.folder import evidence_folders
@@ -21,7 +23,8 @@ from chaos.supervise.files import load_evidence
 def command(args: argparse.Namespace) -> int:
     """Judge a folder or a file; quiet about a log that is good."""
     subject = Path(args.subject)
-    return _folder(subject) if subject.is_dir() else _log(subject)
+    # Not Path.is_dir, which raises for a name that is too long.
+    return _folder(subject) if os.path.isdir(subject) else _log(subject)  # noqa: PTH112
 
 
 def _folder(path: Path) -> int:
@@ -51,7 +54,7 @@ def _folder(path: Path) -> int:
 def _log(path: Path) -> int:
     """A session log by itself, as far as one log can show a fault."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     violations = check_log(data)

@@ -14,6 +14,7 @@ from typing import Any
 
 from chaos.errors import ChaosError, UsageError
 from chaos.points import Schedule
+from chaos.regular import read_regular
 from chaos.report.json_ import schedule_json, violation_json
 from chaos.results import ScheduleResult, Verdict, Violation
 from chaos.scenario import Scenario, parse_scenario
@@ -72,7 +73,7 @@ def read_failure(path: Path) -> Failure:
     """Read a file that `write_failure` wrote. Raises UsageError, or ScenarioError for a scenario
     or target inside that today's chaos refuses."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

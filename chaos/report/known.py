@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.errors import UsageError
+from chaos.regular import read_regular
 from chaos.report.triage import Fault
 
 
@@ -34,7 +35,7 @@ NONE: Known = {}
 def read_known(path: Path) -> Known:
     """Read a file. Raises UsageError `path:line: …`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UsageError(f"{path}: cannot be read: {why}") from None
