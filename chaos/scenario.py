@@ -9,6 +9,7 @@ Does not know which kill points exist: the run without a kill tells.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
 
 def load_scenario(path: str) -> Scenario:
     """Read a scenario file and the target it names. Raises ScenarioError."""
-    found = Path(path).resolve()
+    found = Path(os.path.realpath(path))  # Path.resolve raises for a link that leads to itself
     here = str(found.parent)
     return parse_scenario(read_text(found), str(found), lambda name: load_target(name, here))
 

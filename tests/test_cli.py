@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -452,6 +453,56 @@ def test_judge_names_what_a_log_breaks(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["judge", "log.jsonl"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("log.jsonl: L1: INVALID_HEADER at line 1: ")
+
+
+@pytest.mark.parametrize("command", ["judge", "replay", "run", "run --known"])
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        ("pipe", "pipe: cannot be read: expected a regular file, found a pipe"),
+        ("/dev/zero", "/dev/zero: cannot be read: expected a regular file, found a device"),
+        ("x" * 5000, "cannot be read: File name too long"),
+        ("round.toml", "cannot be read: Too many levels of symbolic links"),
+    ],
+)
+def test_what_cannot_be_a_file_of_ours_is_refused(
+    command: str, subject: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo("pipe")
+    Path("round.toml").symlink_to("round.toml")
+    assert main([*command.split(), subject]) == 4
+    assert message in capsys.readouterr().err
+
+
+def test_a_link_that_leads_to_itself_in_a_folder_of_scenarios(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("scenarios/round.toml").symlink_to("round.toml")
+    assert main(["run"]) == 4
+    assert "round.toml: cannot be read: Too many levels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", ""],
+        ["points", ""],
+        ["judge", ""],
+        ["replay", ""],
+        ["shrink", ""],
+        ["run", "--report", ""],
+        ["run", "--known", ""],
+        ["run", "--json", ""],
+        ["run", "--junit", ""],
+        ["shrink", "f.json", "--out", ""],
+    ],
+)
+def test_an_empty_name_is_not_the_current_directory(
+    argv: list[str], sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed())
+    assert main(argv) == 4
+    assert "expected the name of a file or folder, found ''" in capsys.readouterr().err
 
 
 def test_judge_is_quiet_about_a_good_log(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +25,8 @@ def find_scenarios(names: Sequence[str]) -> list[Scenario]:
     paths = [path for name in names or (DEFAULT_FOLDER,) for path in _files(Path(name))]
     loaded: dict[str, Scenario] = {}
     wrong: list[str] = []
-    for path in dict.fromkeys(path.resolve() for path in paths):
+    # Not Path.resolve, which raises for a link that leads to itself; reading says what is wrong.
+    for path in dict.fromkeys(Path(os.path.realpath(path)) for path in paths):
         try:
             scenario = load_scenario(str(path))
         except ScenarioError as error:
@@ -38,13 +41,19 @@ def find_scenarios(names: Sequence[str]) -> list[Scenario]:
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        found = sorted(path.glob("*.toml"))
-        if not found:
-            raise UsageError(f"{path}: no scenario in this folder (a file *.toml)")
-        return found
-    if path.is_file():
+    try:
+        folder = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        beside = path.parent if path.parent.is_dir() else Path()
+        known = {str(beside / other.name) for other in beside.glob("*.toml")}
+        raise ScenarioError(
+            f"{path}: no such scenario file or folder{nearest(str(path), known)}"
+        ) from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    if not folder:
         return [path]
-    folder = path.parent if path.parent.is_dir() else Path()
-    known = {str(folder / other.name) for other in folder.glob("*.toml")}
-    raise ScenarioError(f"{path}: no such scenario file or folder{nearest(str(path), known)}")
+    found = sorted(path.glob("*.toml"))
+    if not found:
+        raise UsageError(f"{path}: no scenario in this folder (a file *.toml)")
+    return found

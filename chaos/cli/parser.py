@@ -44,6 +44,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return _parser().parse_args(argv)
 
 
+def file(text: str) -> str:
+    """The name of a file or folder: empty, it would silently be the current directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected the name of a file or folder, found ''")
+    return text
+
+
 def phases(text: str) -> tuple[Phase, ...]:
     """`before,torn,after`, or some of them."""
     words = [word.strip() for word in text.split(",")]
@@ -121,18 +128,19 @@ def _parser() -> argparse.ArgumentParser:
     _run(commands.add_parser("run", help="try every kill point of every scenario"))
 
     points = commands.add_parser("points", help="list the kill points of the run without a kill")
-    points.add_argument("scenario", metavar="SCENARIO", help="a scenario file")
+    points.add_argument("scenario", type=file, metavar="SCENARIO", help="a scenario file")
 
     replay = commands.add_parser("replay", help="run one saved schedule again")
-    replay.add_argument("failure", metavar="FAILURE.json", help="from REPORT/failures/")
+    replay.add_argument("failure", type=file, metavar="FAILURE.json", help="from REPORT/failures/")
     replay.add_argument(
         "--hold", action="store_true", help="stop at the kill point, for a debugger, then kill"
     )
 
     shrink = commands.add_parser("shrink", help="a smaller failure that breaks the same rule")
-    shrink.add_argument("failure", metavar="FAILURE.json", help="from REPORT/failures/")
+    shrink.add_argument("failure", type=file, metavar="FAILURE.json", help="from REPORT/failures/")
     shrink.add_argument(
         "--out",
+        type=file,
         metavar="FILE",
         help="the new scenario, FILE.toml, with its FILE.json for chaos replay; default: "
         "SCENARIO-shrunk.toml",
@@ -144,7 +152,9 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     judge = commands.add_parser("judge", help="judge saved evidence, or any session log")
-    judge.add_argument("subject", metavar="RUN_DIR|LOG", help="a folder of evidence, or a log")
+    judge.add_argument(
+        "subject", type=file, metavar="RUN_DIR|LOG", help="a folder of evidence, or a log"
+    )
 
     commands.add_parser("doctor", help="what works on this machine, and why not")
     return parser
@@ -153,7 +163,11 @@ def _parser() -> argparse.ArgumentParser:
 def _run(run: argparse.ArgumentParser) -> None:
     lanes = min(len(os.sched_getaffinity(0)), MOST_JOBS)
     run.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="*", help="files or folders; default: scenarios/"
+        "scenarios",
+        type=file,
+        metavar="SCENARIO",
+        nargs="*",
+        help="files or folders; default: scenarios/",
     )
     run.add_argument(
         "-k", metavar="EXPR", help="only these: words, and, or, not, ( ), over scenario and id"
@@ -221,12 +235,14 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
     run.add_argument(
         "--known",
+        type=file,
         metavar="FILE",
         help="accepted faults: 'FINGERPRINT  # why' a line; red only for others, and for those "
         "not met any more",
     )
     run.add_argument(
         "--report",
+        type=file,
         metavar="DIR",
         default=DEFAULT_REPORT,
         help=f"report, failures and their evidence; default: {DEFAULT_REPORT}/",
@@ -234,5 +250,5 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--keep", action="store_true", help="keep the evidence of passing schedules too"
     )
-    run.add_argument("--json", metavar="FILE", help="write the JSON report; - is stdout")
-    run.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")
+    run.add_argument("--json", type=file, metavar="FILE", help="write the JSON report; - is stdout")
+    run.add_argument("--junit", type=file, metavar="FILE", help="write a JUnit XML report")
