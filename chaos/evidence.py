@@ -14,8 +14,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-Sha = str  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
+BLOB = "the name of a blob"
+Sha = Annotated[str, BLOB]  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
 ABSENT: Sha = ""
 
 # Launches that carry out steps of the scenario: kills are tried in them. Idle and probe follow.

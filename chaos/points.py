@@ -28,10 +28,10 @@ class Phase(StrEnum):
 
 SOURCES = ("log",)  # file, provider and effect join with issue 5's families
 
-_NAMED = r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?:\[(?P<tool>[^\]]+)\])?#(?P<ordinal>[1-9][0-9]*)"
+_NAMED = r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?:\[(?P<tool>[^\]]+)\])?#(?P<ordinal>[1-9][0-9]{0,15})"
 _POINT = re.compile(
-    r"(?P<source>[a-z]+)(?::" + _NAMED + r"|@(?P<position>[1-9][0-9]*))"
-    r"/(?:(?P<phase>before|after)|torn@(?P<torn>[1-9][0-9]*))"
+    r"(?P<source>[a-z]+)(?::" + _NAMED + r"|@(?P<position>[1-9][0-9]{0,15}))"
+    r"/(?:(?P<phase>before|after)|torn@(?P<torn>[1-9][0-9]{0,15}))"
 )
 _EXAMPLES = "log:toolStarted[bash]#1/after, log:assistant#2/torn@17 or log@5/before"
 

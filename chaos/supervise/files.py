@@ -8,34 +8,18 @@ rename). Does not judge, and does not decide what is worth keeping.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from chaos.errors import UsageError
-from chaos.evidence import (
-    Blobs,
-    Event,
-    Evidence,
-    Facts,
-    Kill,
-    Launch,
-    Process,
-    Survivor,
-    sha,
-)
+from chaos.evidence import ABSENT, BLOB, Blobs, Evidence, Kill, sha
+from chaos.points import Schedule
+from chaos.regular import MOST_BYTES, read_regular
+from chaos.supervise.typed import Builder, Mismatch, hints
 
 VERSION = 1
-_SHA = re.compile(r'"([0-9a-f]{64})"')  # how a blob is named in the JSON
-_EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
-
-# Fields that are tuples of dataclasses of their own.
-_NESTED: dict[type, dict[str, type]] = {
-    Launch: {"survivors": Survivor},
-    Kill: {"tree": Process},
-}
 
 
 def save_evidence(evidence: Evidence, directory: Path) -> Path:
@@ -55,63 +39,98 @@ def load_evidence(directory: Path) -> Evidence:
     """Read a folder that `save_evidence` wrote. Raises UsageError naming what is wrong with it."""
     path, blobs_at = directory / "evidence.json", directory / "blobs"
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(read_regular(path).decode("utf-8"))
         if not isinstance(value, dict) or value.get("version") != VERSION:
             raise UsageError(f"{path}: expected saved evidence of version {VERSION}")
-        blobs = Blobs({p.name: p.read_bytes() for p in sorted(blobs_at.iterdir())})
+        blobs = Blobs({p.name: read_regular(p) for p in sorted(blobs_at.iterdir())})
         for name, data in blobs.data.items():
             if sha(data) != name:
                 raise UsageError(f"{blobs_at / name}: content does not match its name")
-        loaded = _load(value, blobs)
-        missing = sorted(set(_SHA.findall(path.read_text())) - blobs.data.keys())
-        if missing:
-            raise UsageError(f"{path}: names blobs that are not in {blobs_at}: {missing}")
+        return _load(value, blobs, "")
     except FileNotFoundError as error:
         raise UsageError(
             f"{error.filename}: no saved evidence here; expected evidence.json beside blobs/"
         ) from None
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except OSError as error:
+        raise UsageError(f"{error.filename or path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: damaged evidence: {error}") from None
-    return loaded
 
 
 def _dump(evidence: Evidence) -> dict[str, Any]:
     return {
         "schedule": evidence.schedule,
-        "facts": _fields(evidence.facts),
-        "launches": [_fields(launch) for launch in evidence.launches],
-        "events": [{"kind": type(e).__name__, **_fields(e)} for e in evidence.events],
+        "facts": _plain(evidence.facts),
+        "launches": _plain(evidence.launches),
+        "events": [{"kind": type(e).__name__, **_plain(e)} for e in evidence.events],
         "references": [_dump(reference) for reference in evidence.references],
         "merged_into": evidence.merged_into,
     }
 
 
-def _load(value: Mapping[str, Any], blobs: Blobs) -> Evidence:
-    return Evidence(
-        schedule=value["schedule"],
-        facts=_build(Facts, value["facts"]),
-        launches=tuple(_build(Launch, launch) for launch in value["launches"]),
-        events=tuple(
-            _build(_EVENTS[e["kind"]], {k: v for k, v in e.items() if k != "kind"})
-            for e in value["events"]
-        ),
+def _plain(value: Any) -> Any:
+    """Dataclasses as mappings of their fields, tuples as lists, at every depth."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+def _load(value: Mapping[str, Any], blobs: Blobs, where: str) -> Evidence:
+    """The reverse of `_dump`. Raises Mismatch."""
+
+    def named(name: str) -> str:
+        known = name == ABSENT or name in blobs.data
+        return "" if known else "the name of a file in blobs/"
+
+    def build(name: str) -> Any:
+        hint = hints(Evidence)[name]
+        return Builder({BLOB: named}).build(hint, value.get(name, MISSING), where + name)
+
+    references = value.get("references")
+    if not isinstance(references, list) or not all(isinstance(each, dict) for each in references):
+        raise Mismatch(f"{where}references", "an array of objects", references)
+    evidence = Evidence(
+        schedule=build("schedule"),
+        facts=build("facts"),
+        launches=build("launches"),
+        events=build("events"),
         blobs=blobs,
-        references=tuple(_load(reference, blobs) for reference in value["references"]),
-        merged_into=value["merged_into"],
+        references=tuple(
+            _load(each, blobs, f"{where}references[{index}].")
+            for index, each in enumerate(references)
+        ),
+        merged_into=build("merged_into"),
     )
+    _check(evidence, where)
+    return evidence
 
 
-def _fields(item: Any) -> dict[str, Any]:
-    """The fields of a dataclass; those nested in a tuple become mappings."""
-    flat = {f.name: getattr(item, f.name) for f in fields(item)}
-    for name in _NESTED.get(type(item), {}):
-        flat[name] = [_fields(nested) for nested in flat[name]]
-    return flat
-
-
-def _build(cls: Any, value: Mapping[str, Any]) -> Any:
-    """The reverse of `_fields`: JSON arrays become tuples."""
-    built = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-    for name, nested in _NESTED.get(cls, {}).items():
-        built[name] = tuple(_build(nested, each) for each in value[name])
-    return cls(**built)
+def _check(evidence: Evidence, where: str) -> None:
+    """What types do not tell and every reader of evidence relies on. Raises Mismatch."""
+    try:
+        Schedule.parse(evidence.schedule)
+    except UsageError as error:
+        raise ValueError(f"{where}schedule: {error}") from None
+    count = len(evidence.launches)
+    if not count:
+        raise Mismatch(f"{where}launches", "one launch at least", MISSING)
+    for index, launch in enumerate(evidence.launches):
+        at = f"{where}launches[{index}]"
+        if launch.index != index:
+            raise Mismatch(f"{at}.index", str(index), launch.index)
+        steps, prompts = evidence.facts.steps, evidence.facts.prompts
+        place = steps[: launch.step].count("run") if steps else launch.step
+        if launch.step < 0 or (launch.role == "run" and place >= len(prompts)):
+            expected = f"one of the steps, {len(prompts)} of them with a prompt"
+            raise Mismatch(f"{at}.step", expected, launch.step)
+    for index, event in enumerate(evidence.events):
+        at = f"{where}events[{index}]"
+        if event.launch not in range(count):
+            raise Mismatch(f"{at}.launch", f"one of the {count} launches", event.launch)
+        if isinstance(event, Kill):
+            # The judge makes up the bytes before an offset, and up to a size.
+            for name, size in (("offset", event.offset), ("size", event.size or 0)):
+                if size > MOST_BYTES:
+                    raise Mismatch(f"{at}.{name}", f"at most {MOST_BYTES} bytes", size)
