@@ -31,6 +31,7 @@ PURE = [
     "chaos/provider/script.py",
     "chaos/results.py",
     "chaos/strict_json.py",
+    "chaos/supervise/typed.py",
     "chaos/report/triage.py",
     "chaos/toml_lines.py",
     "chaos/toml_write.py",

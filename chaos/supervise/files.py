@@ -8,15 +8,16 @@ rename). Does not judge, and does not decide what is worth keeping.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from chaos.errors import UsageError
 from chaos.evidence import ABSENT, BLOB, Blobs, Evidence, Kill, sha
-from chaos.points import Schedule
+from chaos.points import KillPoint, Schedule
 from chaos.regular import MOST_BYTES, read_regular
+from chaos.scenario import EFFECT_COUNTS
 from chaos.supervise.typed import Builder, Mismatch, hints
 
 VERSION = 1
@@ -109,10 +110,11 @@ def _load(value: Mapping[str, Any], blobs: Blobs, where: str) -> Evidence:
 
 def _check(evidence: Evidence, where: str) -> None:
     """What types do not tell and every reader of evidence relies on. Raises Mismatch."""
-    try:
-        Schedule.parse(evidence.schedule)
-    except UsageError as error:
-        raise ValueError(f"{where}schedule: {error}") from None
+    _parsed(Schedule.parse, evidence.schedule, f"{where}schedule")
+    for name, wanted in evidence.facts.expect_effects.items():
+        if wanted not in EFFECT_COUNTS:
+            at = f"{where}facts.expect_effects[{name!a}]"
+            raise Mismatch(at, f"one of {', '.join(EFFECT_COUNTS)}", wanted)
     count = len(evidence.launches)
     if not count:
         raise Mismatch(f"{where}launches", "one launch at least", MISSING)
@@ -130,7 +132,15 @@ def _check(evidence: Evidence, where: str) -> None:
         if event.launch not in range(count):
             raise Mismatch(f"{at}.launch", f"one of the {count} launches", event.launch)
         if isinstance(event, Kill):
+            _parsed(KillPoint.parse, event.point, f"{at}.point")
             # The judge makes up the bytes before an offset, and up to a size.
             for name, size in (("offset", event.offset), ("size", event.size or 0)):
                 if size > MOST_BYTES:
                     raise Mismatch(f"{at}.{name}", f"at most {MOST_BYTES} bytes", size)
+
+
+def _parsed(parse: Callable[[str], object], text: str, where: str) -> None:
+    try:
+        parse(text)
+    except UsageError as error:
+        raise ValueError(f"{where}: {error}") from None

@@ -157,6 +157,8 @@ FIELDS = [
     (("launches", 0, "survivors", 0, "pid"), "7", "launches[0].survivors[0].pid: expected a whole"),
     (("launches",), [], "launches: expected one launch at least, found nothing"),
     (("facts", "exit_codes", "completed"), 0.5, "facts.exit_codes['completed']: expected a whole"),
+    (("facts", "expect_effects", "deploy"), "no", "facts.expect_effects['deploy']: expected one o"),
+    (("events", 1, "point"), "log:x", "events[1].point: not a kill point: 'log:x'"),
     (("facts", "dialect"), {}, "facts.dialect: expected a string, found an object"),
     (("events", 0, "launch"), 1, "events[0].launch: expected one of the 1 launches, found 1"),
     (("events", 0, "launch"), -1, "events[0].launch: expected one of the 1 launches, found -1"),
