@@ -139,7 +139,7 @@ def _steps(root: Table, target: Target) -> tuple[Step, ...]:
                 do,
             )
         if do == "run":
-            steps.append(Step(do, table.text(do)))
+            steps.append(Step(do, table.argument(do)))
         elif table.either(do, bool):
             steps.append(Step(do, ""))
         else:

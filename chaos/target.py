@@ -30,6 +30,8 @@ NEVER = -1  # the exit code of an outcome that the target does not have
 _KEYS = ("name", "about", "dialect", "log", "state", "temporary")
 _TABLES = ("commands", "env", "home", "exit_codes", "limits", "warm")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+# What Linux takes: NAME_MAX, and PATH_MAX less a quarter for the way to the directory itself.
+_MOST_BYTES = {"a name": 255, "a path": 3072}
 _BUILT_IN = Path(__file__).parent / "targets"
 
 
@@ -134,20 +136,42 @@ def read_text(path: Path) -> str:
 
 
 def read_files(root: Table, key: str) -> dict[str, str]:
-    """A table of files, path -> content, that stay in one directory and do not collide."""
-    files: dict[str, str] = root.mapping(key, str)
-    for name in files:
-        if escapes(name) or name.endswith("/") or "\0" in name:
-            where = "workspace" if key == "files" else "HOME"
-            raise root.error(
-                f"{key}: expected a file's path inside the {where}, found {name!r}", key, name
-            )
-        for other in files:
-            if other.startswith(f"{name}/"):
+    """A table of files, path -> content, that stay in one directory and do not collide. The paths
+    are in their shortest form: `./a//b` is `a/b`."""
+    contents: dict[str, str] = root.mapping(key, str)
+    written: dict[str, str] = {}  # path -> as the file writes it
+    for name in contents:
+        path = _file_path(root, key, name)
+        other = written.setdefault(path, name)
+        if other != name:
+            raise root.error(f"{key}: {other!r} and {name!r} are the same file", key, name)
+    for path, name in written.items():
+        for longer, other in written.items():
+            if longer.startswith(f"{path}/"):
                 raise root.error(
                     f"{key}: {name!r} cannot be a file and the folder of {other!r}", key, name
                 )
-    return files
+    return {path: contents[name] for path, name in written.items()}
+
+
+def _file_path(root: Table, key: str, name: str) -> str:
+    """The shortest form of a file's path, which a file system will take."""
+    if escapes(name) or name.endswith(("/", "/.")) or "\0" in name:
+        where = "workspace" if key == "files" else "HOME"
+        raise root.error(
+            f"{key}: expected a file's path inside the {where}, found {name!r}", key, name
+        )
+    path = PurePosixPath(name)
+    sizes = {"a name": max(len(part.encode()) for part in path.parts)}
+    sizes["a path"] = len(str(path).encode())
+    for what, size in sizes.items():
+        if size > _MOST_BYTES[what]:
+            raise root.error(
+                f"{key}: expected {what} of at most {_MOST_BYTES[what]} bytes, found {size}",
+                key,
+                name,
+            )
+    return str(path)
 
 
 def _dialect(root: Table) -> str:

@@ -18,6 +18,9 @@ from typing import Any
 from chaos.errors import ScenarioError
 from chaos.toml_lines import Path, key_lines
 
+# Linux passes 128 KiB in one argument or variable; the rest is for the words around it.
+MOST_PASSED_BYTES = 120 * 1024
+
 _KINDS = {
     str: "a string",
     bool: "true or false",
@@ -88,6 +91,12 @@ class Table:
             raise self.error(f"{self._name(key)} is blank; say something", key)
         self._no_nul(value, key)
         return str(value)
+
+    def argument(self, key: str) -> str:
+        """A `text` that a program is given on its command line; required."""
+        value = self.text(key)
+        self._passable(value, key)
+        return value
 
     def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """An array of strings, none blank."""
@@ -162,7 +171,17 @@ class Table:
                     key,
                     name,
                 )
+            self._passable(f"{name}={value}", key, name)
         return found
+
+    def _passable(self, value: str, *keys: str | int) -> None:
+        size = len(value.encode())
+        if size > MOST_PASSED_BYTES:
+            raise self.error(
+                f"{self._name(str(keys[0]))}: a program can be passed {MOST_PASSED_BYTES} bytes at "
+                f"once, found {size}",
+                *keys,
+            )
 
     def _get(self, key: str, kind: type, default: Any) -> Any:
         if key not in self._data:

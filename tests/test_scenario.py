@@ -296,6 +296,47 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         (TURN, f'{TURN}\n[files]\na = ""\n"a/b" = ""', "s.toml:7: files: 'a' cannot be a file and"),
         (
             TURN,
+            f'{TURN}\n[files]\n"./a/b" = ""\na = ""',
+            "s.toml:8: files: 'a' cannot be a file and the folder of './a/b'",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[files]\na = ""\n"./a" = ""',
+            "s.toml:8: files: 'a' and './a' are the same file",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[files]\n"b//c" = ""\n"b/c" = ""',
+            "s.toml:8: files: 'b//c' and 'b/c' are the same file",
+        ),
+        (TURN, f'{TURN}\n[files]\n"x/." = ""', "s.toml:7: files: expected a file's path inside"),
+        (
+            TURN,
+            f'{TURN}\n[files]\n"a/{"é" * 128}" = ""',
+            "s.toml:7: files: expected a name of at most 255 bytes, found 256",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[files]\n"{"abc/" * 1000}x" = ""',
+            "s.toml:7: files: expected a path of at most 3072 bytes, found 4001",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[[step]]\nrun = "{"x" * 200_000}"',
+            "s.toml:7: step[1].run: a program can be passed 122880 bytes at once, found 200000",
+        ),
+        (
+            "[[provider",
+            f'target.env.V = "{"x" * 200_000}"\n[[provider',
+            "s.toml:4: target.env: a program can be passed 122880 bytes at once, found 200002",
+        ),
+        (
+            TURN,
+            f'{TURN}\n[kill]\npoints = ["log:header#{"1" * 5000}/after"]',
+            "s.toml:7: not a kill point: ",
+        ),
+        (
+            TURN,
             f'{TURN}\n[kill]\nphases = ["befor"]',
             "s.toml:7: unknown phase 'befor'; did you mean",
         ),
@@ -363,6 +404,11 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:
     assert old in SMALLEST
     assert refused(SMALLEST.replace(old, new, 1))[: len(message)] == message
+
+
+def test_paths_of_files_are_in_their_shortest_form() -> None:
+    scenario = parse(f'{SMALLEST}[files]\n"./a//b/./c" = "x"\n"a/bc" = "y"\n')
+    assert scenario.files == {"a/b/c": "x", "a/bc": "y"}
 
 
 def test_a_turn_that_can_never_be_the_answer() -> None:
