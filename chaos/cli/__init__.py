@@ -11,12 +11,11 @@ command, imported only when it is used.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 
-from chaos.cli.output import complain, make_printable
+from chaos.cli.output import complain, prepare_streams
 from chaos.cli.parser import COMMANDS, parse
 from chaos.errors import ChaosError
 
@@ -26,27 +25,30 @@ HARNESS_ERROR = 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out one command line (without the program's name) and give the exit code."""
-    make_printable()
     try:
-        args = parse(sys.argv[1:] if argv is None else argv)
-        code: int = importlib.import_module(COMMANDS[args.command]).command(args)
-        sys.stdout.flush()
+        prepare_streams()
+        code = _command(sys.argv[1:] if argv is None else argv)
     except ChaosError as error:
         complain(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
-    except SystemExit as stop:  # argparse, after --help
-        return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
-        # The reader has gone (`chaos run | head`): say nothing more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return HARNESS_ERROR
+        return HARNESS_ERROR  # the reader has gone: say nothing more
     except OSError as error:
         complain(f"the system refused: {error}")
         return HARNESS_ERROR
     except Exception:
         complain(f"a fault of chaos itself, please report it:\n{traceback.format_exc()}")
         return HARNESS_ERROR
+    return code
+
+
+def _command(argv: Sequence[str]) -> int:
+    try:
+        args = parse(argv)
+    except SystemExit as stop:  # argparse, after --help
+        return stop.code if isinstance(stop.code, int) else 0
+    code: int = importlib.import_module(COMMANDS[args.command]).command(args)
     return code

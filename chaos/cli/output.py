@@ -1,25 +1,64 @@
-"""Where the command line writes: results to stdout, messages to stderr."""
+"""Where the command line writes: results to stdout, messages to stderr.
+
+A result that cannot be written is an error, which the exit code tells; a message that cannot be
+written changes nothing.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
+from typing import TextIO
+
+from chaos.errors import HarnessError
 
 
-def make_printable() -> None:
-    """In a locale that lacks a character, write its escape instead of failing."""
+def prepare_streams() -> None:
+    """Keep the numbers of closed standard streams from files opened later, and make the others
+    print an escape where the locale lacks a character. Raises HarnessError if stdout is closed."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        raise HarnessError(
+            "standard output is closed; let it lead somewhere, at least to /dev/null"
+        )
 
 
 def say(text: str) -> None:
-    """Text of a result, LF included, seen at once."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """Text of a result, LF included, seen at once. Raises HarnessError if it cannot be written,
+    BrokenPipeError if the reader has gone (`chaos run | head`)."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        _give_up(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise HarnessError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def tell(text: str) -> None:
+    """Text for the person at the terminal, LF included."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+    except OSError:
+        _give_up(sys.stderr)
 
 
 def complain(message: str) -> None:
     """A message for the person at the terminal."""
-    sys.stderr.write(f"chaos: {message}\n")
-    sys.stderr.flush()
+    tell(f"chaos: {message}\n")
+
+
+def _give_up(stream: TextIO) -> None:
+    """Let what `stream` still holds go to nowhere, or Python would fail on it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

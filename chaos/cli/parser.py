@@ -10,11 +10,15 @@ import argparse
 import os
 import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from chaos.cli.output import say
 from chaos.errors import UsageError
 from chaos.points import Phase
 from chaos.toml_table import nearest
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS = {
     "run": "chaos.cli.run",
@@ -35,6 +39,10 @@ DEFAULT_REPORT = "chaos-report"
 
 
 class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:  # noqa: ARG002
+        """To stdout; argparse would keep quiet where it cannot be written."""
+        say(self.format_help())
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 

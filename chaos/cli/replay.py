@@ -42,4 +42,5 @@ def _hold(held: Held) -> None:
         f"resume    {shlex.join(held.resume)}\n"
     )
     complain("the target stands still; Enter kills it and goes on")
-    sys.stdin.readline()
+    if sys.stdin is not None:  # as it is where it was closed
+        sys.stdin.readline()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
-from chaos.cli.output import complain, say
+from chaos.cli.output import complain, say, tell
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS
 from chaos.options import SweepOptions
@@ -54,7 +53,7 @@ def command(args: argparse.Namespace) -> int:
     folder = ReportFolder(Path(args.report).resolve(), args.launch, args.seed, known)
     folder.prepare()
 
-    write = _to_stderr if args.json == STDOUT else say
+    write = tell if args.json == STDOUT else say
     listener = _Teller(scenarios, folder, write)
     write(heading())
     result = sweep(scenarios, options, listener)
@@ -126,7 +125,3 @@ def _write(file: str | None, text: str) -> None:
         say(text)
     elif file is not None:
         Path(file).write_text(text, encoding="utf-8")
-
-
-def _to_stderr(text: str) -> None:
-    sys.stderr.write(text)
