@@ -22,12 +22,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent import reports
+from agent import reports, streams
 from agent.errors import SessionError
 from agent.failures import AgentFailure, ExitCode, describe
 from agent.output import Output
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _NAMES = {
     ExitCode.FAILED: "failed",
@@ -135,13 +138,20 @@ _COMMANDS: Mapping[str, _Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
-    _use_utf8(sys.stdout)
-    _use_utf8(sys.stderr)
+    streams.prepare()
     try:
-        words = sys.argv[1:] if argv is None else list(argv)
+        return _command(sys.argv[1:] if argv is None else list(argv))
+    finally:
+        streams.settle()
+
+
+def _command(words: Sequence[str]) -> int:
+    try:
         arguments = _parse(words)
     except SystemExit as exit_:  # argparse has printed what was wrong, or the help
         return int(exit_.code or 0)
+    except AgentFailure as failure:  # the help could not be printed
+        return _report(Output(sys.stdout, sys.stderr, events=False), ExitCode.FAILED, str(failure))
     output = Output(sys.stdout, sys.stderr, events=getattr(arguments, "json", False))
     try:
         return int(_COMMANDS[arguments.command].run(arguments, output))
@@ -162,11 +172,15 @@ def _report(output: Output, code: ExitCode, message: str, **more: object) -> int
     return int(code)
 
 
+class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:  # noqa: ARG002
+        """To stdout; argparse would keep quiet where it cannot be written."""
+        streams.print_result(self.format_help())
+
+
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     """Only the parser of the command that is given is made: argparse is half of a start."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agent", description="A durable, crash-only agent."
-    )
+    parser = _Parser(prog="python -m agent", description="A durable, crash-only agent.")
     given = words[0] if words and words[0] in _COMMANDS else None
     parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in [given] if given else _COMMANDS:
@@ -175,10 +189,3 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         for flag, settings in command.arguments:
             added.add_argument(flag, **settings)
     return parser.parse_args(words)
-
-
-def _use_utf8(stream: TextIO) -> None:
-    """Whatever the locale says: the log is UTF-8, and a reply must not fail to print."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 
 from agent import inspection, strict_json
 from agent.errors import SessionError
 from agent.failures import ExitCode, UsageFailure
-from agent.output import printable, write_line
+from agent.output import printable
+from agent.streams import print_result
 
 
 def sessions(workspace_dir: str) -> ExitCode:
@@ -77,4 +77,4 @@ def _file(path: str) -> bytes:
 
 
 def _line(text: str) -> None:
-    write_line(sys.stdout, text)
+    print_result(text + "\n")
