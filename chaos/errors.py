@@ -4,7 +4,6 @@
     ├── UsageError          bad command line or API call                        exit 4
     ├── ScenarioError       a scenario or target file that cannot be used       exit 4
     ├── NothingSelected     the selection left no kill point                    exit 5
-    ├── Inconclusive        the promised kill did not happen as promised        exit 3
     └── HarnessError        the harness itself could not do its work            exit 3
         ├── CannotStart     the target's program could not be started           exit 3
         └── Unsupported     this machine cannot run the engine; says the cure   exit 3
@@ -38,10 +37,6 @@ class NothingSelected(ChaosError):  # noqa: N818 - an outcome of a selection, na
     """The selection is valid but empty."""
 
     exit_code = 5
-
-
-class Inconclusive(ChaosError):  # noqa: N818 - a verdict's name
-    """A kill point was not reached, or the bytes at death are not those it promised."""
 
 
 class HarnessError(ChaosError):

@@ -41,10 +41,11 @@ class TargetNotFound(ScenarioError):  # noqa: N818 - says what happened, like th
 
 @dataclass(frozen=True, slots=True)
 class WarmProfile:
-    """What a warm parent imports before it forks launches (`--launch warm`)."""
+    """What a warm parent does before it forks launches (`--launch warm`)."""
 
     module: str  # run as `python -m module`
     preload: tuple[str, ...]  # libraries only, never the target's state
+    rehearsal: tuple[str, ...] = ()  # words of one run, as for env(1), that reaches nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +240,8 @@ def _warm(root: Table) -> WarmProfile | None:
     if "warm" not in root:
         return None
     warm = root.table("warm")
-    warm.only("module", "preload")
-    return WarmProfile(warm.text("module"), warm.texts("preload", ()))
+    warm.only("module", "preload", "rehearsal")
+    return WarmProfile(warm.text("module"), warm.texts("preload", ()), warm.texts("rehearsal", ()))
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -37,11 +37,15 @@ _END_LIMIT_S = 10.0
 
 
 class WarmLauncher:
-    """Forks launches of `python -m module`. `preload` names libraries to import before:
+    """Forks launches of `python -m module`. `rehearsal` is what to run once before, as words for
+    env(1) without the program; `preload` names libraries to import before:
     `module`, or `module:function` to call once as a warm-up."""
 
-    def __init__(self, module: str, preload: tuple[str, ...] = ()) -> None:
-        self._module, self._preload = module, preload
+    def __init__(
+        self, module: str, preload: tuple[str, ...] = (), rehearsal: tuple[str, ...] = ()
+    ) -> None:
+        self._module = module
+        self._asked = {"module": module, "preload": preload, "rehearsal": rehearsal}
         self._start_up: object = None  # what the running parent was started with
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
@@ -114,7 +118,14 @@ class WarmLauncher:
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [program, *interpreter[1:], "-c", boot, str(theirs.fileno()), *self._preload],
+                    [
+                        program,
+                        *interpreter[1:],
+                        "-c",
+                        boot,
+                        str(theirs.fileno()),
+                        json.dumps(self._asked),
+                    ],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

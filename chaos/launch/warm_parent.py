@@ -12,6 +12,7 @@ what the preloaded libraries computed at import.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
 import json
@@ -20,6 +21,7 @@ import runpy
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,15 +31,16 @@ from chaos.launch import child
 
 
 def main() -> None:
-    """`argv` is the descriptor of the channel and the modules to preload. Returns in the forked
-    launches only, when their module has ended."""
+    """`argv` is the descriptor of the channel, and what to do before the first fork, as JSON.
+    Returns in the forked launches only, when their module has ended."""
     channel = socket.socket(fileno=int(sys.argv[1]))
+    asked = json.loads(sys.argv[2])
     child.die_with_parent()
     del sys.path[0]  # where this module came from
     here = sys.path[:1] == [""]  # the working directory, unless the options forbid it
     if here:
         del sys.path[0]
-    failure = _preload(sys.argv[2:])
+    failure = _preload(asked["preload"]) or _rehearse(asked["module"], asked["rehearsal"])
     _send(channel, failure.encode())
     if failure:
         return
@@ -57,10 +60,36 @@ def _preload(names: Sequence[str]) -> str:
                 getattr(imported, function)()
         except Exception as error:  # noqa: BLE001, RUF100 - any failure is told, none is ours
             return f"preload of {name!r} failed: {type(error).__name__}: {error}"
-        threads = len(list(Path("/proc/self/task").iterdir()))
-        if threads > 1:
+        if _has_threads():
             return f"preload of {name!r} started a thread, which a forked launch would not have"
     return ""
+
+
+def _rehearse(module: str, words: Sequence[str]) -> str:
+    """Run the module once in this process, as `env WORDS` would, in a directory that goes again:
+    what libraries compute at their first use is then there for every launch. A rehearsal that
+    fails has cost its benefit and nothing else; one that leaves a thread is told."""
+    if not words:
+        return ""
+    environment, argv = dict(os.environ), sys.argv
+    with tempfile.TemporaryDirectory() as workspace:
+        filled = [word.replace("{workspace}", workspace) for word in words]
+        while filled and "=" in filled[0]:
+            name, _, value = filled.pop(0).partition("=")
+            os.environ[name] = value
+        sys.argv = [module, *filled]
+        with contextlib.suppress(BaseException):
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = argv
+    if _has_threads():
+        return f"the rehearsal {' '.join(words)!r} started a thread, which a launch would not have"
+    return ""
+
+
+def _has_threads() -> bool:
+    return len(list(Path("/proc/self/task").iterdir())) > 1
 
 
 def _serve(channel: socket.socket) -> tuple[Mapping[str, Any], int, int]:

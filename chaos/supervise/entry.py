@@ -5,11 +5,11 @@ Reads the log, the workspace and /proc; keeps no history.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from chaos.evidence import ABSENT, Blobs, Process
 from chaos.launch.model import Call
+from chaos.launch.proc import argv
 from chaos.points import KillPoint
 from chaos.supervise.room import Room
 
@@ -31,17 +31,8 @@ class Entry:
         self.argv: tuple[str, ...] = ()
         self.holds_log = False
         if call.label == "effect":
-            self.argv = argv_of(call.pid)
+            self.argv = argv(call.pid)
             self.holds_log = _holds(call.pid, room.log_path())
-
-
-def argv_of(pid: int) -> tuple[str, ...]:
-    """The command line of a living process; empty when it has gone."""
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ()
-    return tuple(os.fsdecode(raw).removesuffix("\0").split("\0"))
 
 
 def _holds(pid: int, log: Path | None) -> bool:

@@ -1,28 +1,22 @@
 """A lane: one worker process that carries out schedules, one after the other.
 
-A lane owns a room, a mock provider and (warm) a launcher for as long as it lives. Its work comes
-as plain picklable values and its results go back the same way, so that any
-`concurrent.futures.Executor` of processes can run lanes.
-
-Promises: it dies with the supervisor; SIGINT is the supervisor's business. Does not choose work.
+A lane owns a room, a mock provider and (warm) a launcher for as long as it lives, and is the only
+thread of its process (`lane_process`). Its work comes as plain picklable values and its results go
+back the same way, so it does not matter whose process it is. Does not choose work.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
-import signal
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from chaos.errors import ChaosError, HarnessError
 from chaos.evidence import Evidence
 from chaos.explore.work import Branch, Explored, Work
-from chaos.launch.child import die_with_parent
 from chaos.launch.warm import WarmLauncher
 from chaos.points import Schedule
 from chaos.provider.mock import MockProvider
@@ -34,7 +28,6 @@ from chaos.supervise.course import Course
 from chaos.supervise.room import Room
 from chaos.supervise.same_twice import difference
 from chaos.supervise.stage import Stage
-from chaos.supervise.workshop import hold
 from chaos.target import Target
 
 
@@ -74,42 +67,17 @@ class Lane:
         if target.warm is None:
             raise ChaosError(f"{target.path}: no [warm] table, so --launch warm cannot be used")
         if target.source not in self._warm:
-            self._warm[target.source] = WarmLauncher(target.warm.module, target.warm.preload)
+            warm = target.warm
+            launcher = WarmLauncher(warm.module, warm.preload, warm.rehearsal)
+            self._warm[target.source] = launcher
         return self._warm[target.source]
 
 
-_lane: Lane | None = None
-
-
-def start(root: str, supervisor: int) -> None:
-    """Initialiser of a worker process."""
-    global _lane  # noqa: PLW0603 - a process is a lane; this is its one state
-    die_with_parent()
-    if os.getppid() != supervisor:
-        os._exit(1)  # the supervisor died before the line above
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    hold(Path(root))
-    _lane = Lane(Path(root))
-
-
-def stop() -> None:
-    """Let go of what the worker process has."""
-    if _lane is not None:
-        _lane.close()
-
-
-def explore(work: Work) -> list[Explored]:
-    """Carry out and judge a unit, in a worker process."""
-    assert _lane is not None  # noqa: S101 - `start` is the pool's initialiser
-    return explore_in(_lane, work)
-
-
-def baseline(work: Work) -> tuple[Evidence, ...]:
-    """The references of a scenario, in a worker process. Raises HarnessError where the run without
-    a kill is not the same twice: nothing can be said by comparing with it then."""
-    assert _lane is not None  # noqa: S101 - as in `explore`
-    once = references(_lane, work)
-    stage = _lane.stage(work.scenario.target, work.launch)
+def baseline(lane: Lane, work: Work) -> tuple[Evidence, ...]:
+    """The references of a scenario. Raises HarnessError where the run without a kill is not the
+    same twice: nothing can be said by comparing with it then."""
+    once = references(lane, work)
+    stage = lane.stage(work.scenario.target, work.launch)
     twice = Course(stage, work.scenario, Schedule()).run()
     found = difference(once[0], twice, stage.chance())
     if found:
@@ -128,8 +96,8 @@ def references(lane: Lane, work: Work) -> tuple[Evidence, ...]:
     return tuple(Course(stage, work.scenario, Schedule(), events=events).run() for events in wanted)
 
 
-def explore_in(lane: Lane, work: Work) -> list[Explored]:
-    """Carry out and judge a unit in this process."""
+def explore(lane: Lane, work: Work) -> list[Explored]:
+    """Carry out and judge a unit."""
     explored: list[Explored] = []
     judged: dict[str, str] = {}  # crash image -> schedule that judged it to the end
     start = _reach(lane, work)
@@ -181,13 +149,3 @@ def _carry_out(
     except Exception:  # the harness must never take its own fault for the target's
         return Explored(branch, harness_error(branch, traceback.format_exc(), started), "")
     return Explored(branch, result, course.image, course.end, tuple(course.beyond()))
-
-
-@contextlib.contextmanager
-def lane_here(root: Path) -> Iterator[Lane]:
-    """A lane in this very process, for a single schedule."""
-    lane = Lane(root)
-    try:
-        yield lane
-    finally:
-        lane.close()

@@ -14,11 +14,13 @@ import os
 import pickle
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
 from chaos.errors import ChaosError, HarnessError
 from chaos.explore.work import Work
+from chaos.launch.child import die_with_parent
 
 _SERVE = "from chaos.supervise.lane_process import serve; serve()"
 _HEAD_BYTES = 8
@@ -93,23 +95,25 @@ class LaneProcess:
 def serve() -> None:
     """Be a lane: carry out what comes on stdin until it ends."""
     from chaos.supervise import lane
-    from chaos.supervise.workshop import workshop
+    from chaos.supervise.workshop import hold, workshop
 
     keeper = os.getppid()
+    die_with_parent()
+    if os.getppid() != keeper:
+        os._exit(1)  # the keeper died before the line above
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that prints may get between the answers
     functions = {"baseline": lane.baseline, "explore": lane.explore}
     given = [contextlib.nullcontext(Path(root)) for root in sys.argv[1:]]
-    with given[0] if given else workshop() as root:
-        lane.start(str(root), keeper)
+    with given[0] if given else workshop() as root, closing(lane.Lane(root)) as here:
+        hold(root)
         while True:
             try:
                 name, work = _receive(asked)
             except EOFError:
-                lane.stop()
                 return
             try:
-                answer: Any = functions[name](work)
+                answer: Any = functions[name](here, work)
             except ChaosError as error:
                 answer = error
             except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 
 from chaos.evidence import Evidence
@@ -19,7 +20,7 @@ from chaos.results import ScheduleResult
 from chaos.scenario import KillSelection, Scenario
 from chaos.supervise.conclude import conclude
 from chaos.supervise.course import Course, Held
-from chaos.supervise.lane import Lane, lane_here, references
+from chaos.supervise.lane import Lane, references
 from chaos.supervise.workshop import workshop
 
 Hold = Callable[[Held], None]
@@ -52,7 +53,7 @@ class Replayer:
 @contextlib.contextmanager
 def replayer(launch: str) -> Iterator[Replayer]:
     """A replayer, with a temporary directory that goes with it. `launch`: exec | warm."""
-    with workshop() as root, lane_here(root) as lane:
+    with workshop() as root, closing(Lane(root)) as lane:
         yield Replayer(lane, launch)
 
 

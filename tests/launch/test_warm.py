@@ -139,3 +139,24 @@ def _children_of(pid: int, word: str = "") -> list[int]:
         for child in children
         if word in Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
     ]
+
+
+def test_a_rehearsal_runs_once_and_leaves_nothing_of_itself(room: Room, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    module = tmp_path / "rehearsed.py"
+    module.write_text(
+        "import os, pathlib, sys\n"
+        f"with open({str(seen)!r}, 'a') as file:\n"
+        "    print(sys.argv[1:], os.environ.get('ONLY'), file=file)\n"
+    )
+    warm = WarmLauncher("rehearsed", (), ("ONLY=then", "rehearse", "{workspace}"))
+    try:
+        argv = (sys.executable, "-m", "rehearsed", "launch")
+        for _ in range(2):
+            room.run(*argv, launcher=warm, PYTHONPATH=str(tmp_path))
+    finally:
+        warm.close()
+    rehearsal, *launches = seen.read_text().splitlines()
+    assert rehearsal.startswith("['rehearse', '/tmp/")
+    assert rehearsal.endswith("then")
+    assert launches == ["['launch'] None"] * 2
