@@ -29,6 +29,7 @@ class Chaos:
     def __init__(self, home: Path) -> None:
         self.here = home / "here"
         self.tmp = home / "tmp"
+        self.started: list[subprocess.Popen[str]] = []
         self.here.mkdir()
         self.tmp.mkdir()
         self.env = {**os.environ, "TMPDIR": str(self.tmp), "PYTHONPATH": str(ROOT)}
@@ -48,7 +49,7 @@ class Chaos:
         return done
 
     def start(self, *argv: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        started = subprocess.Popen(
             [*CHAOS, *map(str, argv)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -57,19 +58,23 @@ class Chaos:
             env=self.env,
             start_new_session=True,
         )
+        self.started.append(started)
+        return started
 
     def left_behind(self) -> list[str]:
         """Processes and files that belong to runs of this TMPDIR."""
         files = [str(path) for path in self.tmp.iterdir()]
-        return files + [" ".join(p.cmdline()) for p in self.processes()]
+        return files + [str(process) for process in self.processes()]
 
-    def processes(self) -> list[psutil.Process]:
+    def processes(self, word: str = "") -> list[psutil.Process]:
+        """Those of runs of this TMPDIR, with `word` in their command line."""
         found = []
         for process in psutil.process_iter():
             try:
-                known = process.environ().get("TMPDIR") == str(self.tmp)
-                inside = any(str(self.tmp) in word for word in process.cmdline())
-                if (known or inside) and process.status() != psutil.STATUS_ZOMBIE:
+                argv = process.cmdline()
+                ours = any(str(self.tmp) in w for w in (*argv, *process.environ().values()))
+                alive = process.status() != psutil.STATUS_ZOMBIE
+                if ours and alive and word in " ".join(argv):
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue
@@ -88,6 +93,8 @@ def chaos(tmp_path: Path) -> Iterator[Chaos]:
     yield runner
     for process in runner.processes():  # of a failed test
         process.kill()
+    for started in runner.started:
+        started.communicate()
 
 
 @pytest.fixture
@@ -226,12 +233,9 @@ def test_sigkill_of_the_harness_leaves_nothing(chaos: Chaos, launch: str) -> Non
 
 
 def test_a_lane_killed_in_mid_sweep_changes_nothing(chaos: Chaos) -> None:
-    def lanes() -> list[psutil.Process]:
-        return [p for p in chaos.processes() if "lane_process" in " ".join(p.cmdline())]
-
     run = chaos.start("run", SCENARIOS / "plain-answer.toml", "--jobs", "2", "--json", "-")
     until(lambda: len(chaos.processes()) >= 5)
-    lanes()[0].kill()
+    next(p for p in chaos.processes("lane_process")).kill()
     out, err = run.communicate(timeout=60)
     assert run.returncode == 0, out + err
     report = json.loads(out)
