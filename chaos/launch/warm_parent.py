@@ -72,6 +72,7 @@ def _rehearse(module: str, words: Sequence[str]) -> str:
     if not words:
         return ""
     environment, argv = dict(os.environ), sys.argv
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     with tempfile.TemporaryDirectory() as workspace:
         filled = [word.replace("{workspace}", workspace) for word in words]
         while filled and "=" in filled[0]:
@@ -83,6 +84,11 @@ def _rehearse(module: str, words: Sequence[str]) -> str:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = argv
+    # A program on its way out may ignore what its next start must hear.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number, handler in handlers.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
     if _has_threads():
         return f"the rehearsal {' '.join(words)!r} started a thread, which a launch would not have"
     return ""

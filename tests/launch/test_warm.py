@@ -145,9 +145,12 @@ def test_a_rehearsal_runs_once_and_leaves_nothing_of_itself(room: Room, tmp_path
     seen = tmp_path / "seen"
     module = tmp_path / "rehearsed.py"
     module.write_text(
-        "import os, pathlib, sys\n"
+        "import os, signal, sys\n"
         f"with open({str(seen)!r}, 'a') as file:\n"
-        "    print(sys.argv[1:], os.environ.get('ONLY'), file=file)\n"
+        "    heard = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
+        "    print(sys.argv[1:], os.environ.get('ONLY'), heard, file=file)\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "raise SystemExit(1)\n"
     )
     warm = WarmLauncher("rehearsed", (), ("ONLY=then", "rehearse", "{workspace}"))
     try:
@@ -158,5 +161,5 @@ def test_a_rehearsal_runs_once_and_leaves_nothing_of_itself(room: Room, tmp_path
         warm.close()
     rehearsal, *launches = seen.read_text().splitlines()
     assert rehearsal.startswith("['rehearse', '/tmp/")
-    assert rehearsal.endswith("then")
-    assert launches == ["['launch'] None"] * 2
+    assert rehearsal.endswith("then True")
+    assert launches == ["['launch'] None True"] * 2
