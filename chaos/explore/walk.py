@@ -50,6 +50,7 @@ class Walk:
         self._harvested = 0
         self._verified = 0
         self._left = 0
+        self._stopped = False  # the last level was chosen, and not carried out
 
     def took(self, explored: Explored) -> ScheduleResult:
         """A branch is done. Returns its result, which a broken harvest or a merge that would have
@@ -92,6 +93,7 @@ class Walk:
     def stop(self, levels: list[tuple[Schedule, list[Branch]]]) -> None:
         """These branches will not be carried out: the walk is over before its end."""
         self._left += len(levels)
+        self._stopped = True
 
     def closure(self) -> Closure:
         """How far the walk came."""
@@ -99,7 +101,7 @@ class Walk:
         return Closure(
             complete=left == 0,
             states=len(self._seen),
-            depth=self._level,
+            depth=self._level - self._stopped,
             harvested=self._harvested,
             verified=self._verified,
             left=left,
