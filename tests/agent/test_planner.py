@@ -47,7 +47,14 @@ BLOCKED = {
 class Executor:
     """Carries plans out on a log in memory: the model says "done", every tool says "fine"."""
 
-    def __init__(self, lines: list[bytes]) -> None:
+    def __init__(
+        self,
+        lines: list[bytes],
+        now: CurrentConfiguration = NOW,
+        snapshot: JSONObject = SNAPSHOT,
+        environment: str = "here",
+    ) -> None:
+        self.now, self.snapshot, self.environment = now, snapshot, environment
         self.reducer = SessionReducer()
         for line in lines:
             self.reducer.feed(line)
@@ -68,7 +75,7 @@ class Executor:
     def to_the_end(self) -> Plan:
         """Plan and carry out until nothing is left to do, or nothing may be done."""
         for _ in range(MOST_PLANS):
-            plan = plan_recovery(self.state, NOW)
+            plan = plan_recovery(self.state, self.now)
             if isinstance(plan, Blocked) or isinstance(self.state.operation, Idle):
                 return plan
             self.carry_out(plan)
@@ -114,8 +121,8 @@ class Executor:
             step_kind=plan.step_kind,
             attempt=plan.attempt,
             context_through_entry_id=plan.context_through_entry_id,
-            configuration_snapshot=SNAPSHOT,
-            configuration_digest=DIGEST,
+            configuration_snapshot=self.snapshot,
+            configuration_digest=digest(self.snapshot),
         )
         self.write(attempt)
         if isinstance(operation, Run):
@@ -154,7 +161,7 @@ class Executor:
                 replay="never",
                 replay_key="x",
                 result_entry_id=self.new(),
-                environment_identity="here",
+                environment_identity=self.environment,
             )
         )
         intent = operation.turn.intents[plan.tool_index]
