@@ -68,6 +68,7 @@ class Stops:
         self._files = Files(handler.classify)
         self._flight: _Flight | None = None
         self._dying: _Dying | None = None
+        self._ended_meanwhile: list[tuple[int, int]] = []  # other processes, while one is dying
         self._waiting: deque[int] = deque()  # threads at the entry of a watched call
         self._programs: deque[tuple[int, int]] = deque()  # programs begun while a call is in flight
         self._parked: deque[tuple[int, int]] = deque()  # stops that came after a kill
@@ -114,7 +115,10 @@ class Stops:
             return
         at_its_point = self._dying is not None and self._dying.call.pid == tid
         if leads and os.WIFSIGNALED(status) and tid != self.tracees.root and not at_its_point:
-            self._handler.ended(tid, status)
+            if self._dying is None:
+                self._handler.ended(tid, status)
+            else:  # it may have ended because of the kill, whose own end is heard of later
+                self._ended_meanwhile.append((tid, status))
         if self._dying is None:
             self._next()
         elif self._dying.call.pid == tid:
@@ -131,6 +135,9 @@ class Stops:
         """The killed process is reaped: look first, then let the others go on."""
         self._handler.dead(dying.call, dying.action, status)
         self._dying = None
+        for tid, ended in self._ended_meanwhile:
+            self._handler.ended(tid, ended)
+        self._ended_meanwhile.clear()
         while self._parked and self._dying is None:
             tid, parked = self._parked.popleft()
             if tid in self.tracees:
