@@ -10,13 +10,20 @@ or a `summary` is taken as it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaos.provider.script import USAGE_KEYS, ToolCall, Turn, When, answer
 from chaos.toml_table import Table, nearest
 
-_TURN_KEYS = ("content", "tool_calls", "finish_reason", "usage", "when", "compaction")
+# What a turn says, one of three ways, and what else it may hold.
+_SAYING = (("content", "tool_calls"), ("message",), ("choices",))
+_TURN_KEYS = (
+    *(key for keys in _SAYING for key in keys),
+    *("repeat", "finish_reason", "usage", "when", "compaction"),
+)
+_MOST_REPEATED_CHARACTERS = 64 * 2**20
 
 
 def read_turns(root: Table) -> tuple[Turn, ...]:
@@ -31,18 +38,62 @@ def read_turns(root: Table) -> tuple[Turn, ...]:
 
 def _turn(table: Table) -> Turn:
     table.only(*_TURN_KEYS)
+    _says_one_thing(table)
     content = table.either("content", str)
-    calls = tuple(_tool_call(call) for call in table.tables("tool_calls"))
-    if content is None and not calls:
-        raise table.error("a turn needs content or tool_calls")
     return Turn(
         content=content,
-        tool_calls=calls,
+        tool_calls=tuple(_tool_call(call) for call in table.tables("tool_calls")),
         finish_reason=table.text("finish_reason") if "finish_reason" in table else None,
         usage=_usage(table) if "usage" in table else None,
         when=_when(table.table("when")) if "when" in table else None,
         compaction=bool(table.either("compaction", bool)),
+        repeat=_repeat(table, content or "") if "repeat" in table else 1,
+        message=_message(table) if "message" in table else None,
+        no_choices=_no_choices(table),
     )
+
+
+def _says_one_thing(table: Table) -> None:
+    said = [key for keys in _SAYING for key in keys if key in table]
+    if not said or ("tool_calls" in said and not table.tables("tool_calls") and len(said) == 1):
+        raise table.error("a turn needs content or tool_calls (or message, or choices = [])")
+    others = next(keys for keys in _SAYING if said[0] in keys)
+    for key in said:
+        if key not in others:
+            raise table.error(f"{said[0]} says it all; leave {key!r} out", key)
+
+
+def _repeat(table: Table, content: str) -> int:
+    times = table.whole("repeat", least=1)
+    if not content:
+        raise table.error("repeat repeats the content, and there is none", "repeat")
+    if times * len(content) > _MOST_REPEATED_CHARACTERS:
+        raise table.error(
+            f"repeat: expected at most {_MOST_REPEATED_CHARACTERS} characters of content in the "
+            f"end, found {times * len(content)}",
+            "repeat",
+        )
+    return times
+
+
+def _message(table: Table) -> dict[str, Any]:
+    """The JSON of a message, which may hold what TOML cannot: a lone surrogate, null …"""
+    text = table.text("message")
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise table.error(f"message is not JSON: {error}", "message") from None
+    if not isinstance(message, dict):
+        raise table.error("message: expected the JSON of an object", "message")
+    return message
+
+
+def _no_choices(table: Table) -> bool:
+    if table.either("choices", list):
+        raise table.error(
+            "choices can only be empty; say content, tool_calls or message instead", "choices"
+        )
+    return "choices" in table
 
 
 def _tool_call(table: Table) -> ToolCall:
@@ -60,13 +111,11 @@ def _tool_call(table: Table) -> ToolCall:
         ) from None
 
 
-def _usage(table: Table) -> dict[str, int]:
-    table.table("usage").only(*USAGE_KEYS)
-    usage: dict[str, int] = table.mapping("usage", int)
-    for name, count in usage.items():
-        if count < 0:
-            raise table.error(f"usage.{name}: expected 0 or more, found {count}", "usage", name)
-    return usage
+def _usage(table: Table) -> dict[str, object]:
+    """The counters, sent as they are: a provider may report nonsense."""
+    usage = table.table("usage")
+    usage.only(*USAGE_KEYS)
+    return {name: usage.either(name, int, float, str, bool) for name in usage.names()}
 
 
 def _when(table: Table) -> When:
@@ -156,7 +205,7 @@ def _conversation(root: Table, step: int, prompt: str, turns: Sequence[Turn]) ->
             )
         index, turn = found
         answers.append(index)
-        if not turn.tool_calls or turn.finish_reason == "length":
+        if not turn.calls or turn.finish_reason == "length":
             return answers
 
 

@@ -163,7 +163,7 @@ def test_a_step_that_the_target_has_no_command_for() -> None:
 
 
 def test_the_scenarios_of_this_repository() -> None:
-    paths = sorted((ROOT / "scenarios").glob("*.toml"))
+    paths = sorted(p for p in (ROOT / "scenarios").rglob("*.toml") if p.parent.name != "targets")
     assert len(paths) >= 8
     for path in paths:
         scenario = load_scenario(str(path))
@@ -246,8 +246,8 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         ),
         (
             '"hi"',
-            '"hi"\nusage = { prompt_tokens = -3 }',
-            "s.toml:6: usage.prompt_tokens: expected 0 or more, found -3",
+            '"hi"\nusage = { prompt_tokens = [3] }',
+            "s.toml:6: provider.turn[1].usage.prompt_tokens: expected a whole number or a number",
         ),
         ('"hi"', '"hi"\nwhen = {}', "s.toml:6: when is empty; say prompt, last_result or summary"),
         (TURN, f'{TURN}\n[[step]]\nchat = ""', "s.toml:7: unknown key 'step[1].chat'; known here:"),

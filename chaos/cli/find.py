@@ -1,10 +1,14 @@
-"""From the command line's files and folders to scenarios."""
+"""From the command line's files and folders to scenarios.
+
+A folder stands for every `*.toml` in it and below, without target profiles (`targets`) and what is
+hidden.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chaos.errors import ScenarioError, UsageError
@@ -12,6 +16,7 @@ from chaos.scenario import Scenario, load_scenario
 from chaos.toml_table import nearest
 
 DEFAULT_FOLDER = "scenarios"
+TARGETS = "targets"  # the folder beside scenarios that holds profiles, not scenarios
 
 
 def find_scenarios(names: Sequence[str]) -> list[Scenario]:
@@ -53,7 +58,14 @@ def _files(path: Path) -> list[Path]:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
     if not folder:
         return [path]
-    found = sorted(path.glob("*.toml"))
+    found = list(_below(path))
     if not found:
         raise UsageError(f"{path}: no scenario in this folder (a file *.toml)")
     return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The scenario files of a folder, then those of its subfolders; links are not followed."""
+    for at, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != TARGETS and name[0] != ".")
+        yield from (Path(at, name) for name in sorted(files) if name.endswith(".toml"))

@@ -9,7 +9,8 @@ Source: design section 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -84,8 +85,8 @@ def decide(
     request: Received, turns: Sequence[Turn], fault: Fault | None, api_key: str | None
 ) -> Answer:
     """The answer to `request`. `api_key` None asks for no key."""
-    if fault is not None and fault.kind in _SILENT:
-        return Answer(0, f"injected {fault}", injected=True, ending=_SILENT[fault.kind])
+    if fault is not None and fault.after is None and fault.kind in _ENDINGS:
+        return Answer(0, f"injected {fault}", injected=True, ending=_ENDINGS[fault.kind])
     if fault is not None and fault.kind == "status":
         reason = f"injected {fault}"
         return replace(error(fault.status, reason, f"{reason}: not your fault"), injected=True)
@@ -101,11 +102,18 @@ def decide(
     found = answer(turns, value["messages"])
     if found is None:
         return error(400, "unscripted: no turn answers this transcript", _unscripted(turns, value))
-    return _spoil(_render(*found, value["model"], bool(value.get("stream"))), fault)
+    whole = _render(*found, value["model"], bool(value.get("stream")))
+    return whole if fault is None else _spoil(whole, fault)
 
 
-# Faults that send no byte, and how they end.
-_SILENT = {"reset": Ending.RESET, "close": Ending.CLOSE, "hold": Ending.HOLD}
+# How the connection ends under a fault: before any byte of an answer, or at a place in it.
+_ENDINGS = {
+    "close": Ending.CLOSE,
+    "cut": Ending.CLOSE,
+    "reset": Ending.RESET,
+    "hold": Ending.HOLD,
+    "end": Ending.COMPLETE,
+}
 
 
 def error(status: int, reason: str, message: str) -> Answer:
@@ -132,28 +140,70 @@ def _render(index: int, turn: Turn, model: str, stream: bool) -> Answer:
     return Answer(200, parts=(body,), size=len(body), usage=usage)
 
 
-def _spoil(whole: Answer, fault: Fault | None) -> Answer:
-    """The scripted answer, with what the faults `malformed` and `cut` take from it."""
-    if fault is None:
-        return whole
+def _spoil(whole: Answer, fault: Fault) -> Answer:
+    """The scripted answer, with what the fault takes from it."""
     spoilt = replace(whole, reason=f"injected {fault}", injected=True)
-    if fault.kind == "malformed":
-        parts = _malformed(whole)
-        size = None if whole.size is None else sum(map(len, parts))
-        return replace(spoilt, parts=parts, size=size, usage=None)
-    if whole.size is None:  # a stream; its last event, [DONE], tells nothing
-        parts = whole.parts[: fault.cut]
-        told = len(parts) >= len(whole.parts) - 1
-    else:
-        parts = (whole.parts[0][: fault.cut],)
-        told = len(parts[0]) == whole.size
-    usage = whole.usage if told else None
-    return replace(spoilt, parts=parts, usage=usage, ending=Ending.CLOSE)
+    if fault.after is not None:
+        return _cut(spoilt, fault, fault.after)
+    parts, usage = _SPOILT[fault.kind](whole)
+    size = None if whole.size is None else sum(map(len, parts))
+    return replace(spoilt, parts=parts, size=size, usage=usage)
 
 
-def _malformed(whole: Answer) -> tuple[bytes, ...]:
+def _cut(whole: Answer, fault: Fault, after: int) -> Answer:
+    """The beginning of an answer. Its usage counts as told where the part that holds it is whole:
+    of a stream the last event before [DONE]."""
+    in_bytes = fault.in_bytes or whole.size is not None
+    parts = _first_bytes(whole.parts, after) if in_bytes else whole.parts[:after]
+    sent, needed = sum(map(len, parts)), sum(map(len, whole.parts))
+    if whole.size is None:
+        needed -= len(whole.parts[-1])
+    ending = _ENDINGS[fault.kind]
+    size = sent if whole.size is not None and ending is Ending.COMPLETE else whole.size
+    usage = whole.usage if sent >= needed else None
+    return replace(whole, parts=parts, size=size, usage=usage, ending=ending)
+
+
+def _first_bytes(parts: Sequence[bytes], count: int) -> tuple[bytes, ...]:
+    """The first `count` bytes of parts that follow each other."""
+    first = []
+    for part in parts:
+        if count <= 0:
+            break
+        first.append(part[:count])
+        count -= len(part)
+    return tuple(first)
+
+
+# -- answers that arrive, but are broken: their parts, and the usage that they still tell ---------
+
+_Spoilt = tuple[tuple[bytes, ...], Mapping[str, int] | None]
+
+
+def _malformed(whole: Answer) -> _Spoilt:
     """Broken JSON where JSON is due, in a reply that is otherwise complete."""
     if whole.size is not None:
-        return (whole.parts[0][: whole.size // 2],)
+        return (whole.parts[0][: whole.size // 2],), None
     first = whole.parts[0].removeprefix(b"data: ").rstrip()
-    return (whole.parts[0], sse_event(first[: len(first) // 2]), whole.parts[-1])
+    return (whole.parts[0], sse_event(first[: len(first) // 2]), whole.parts[-1]), None
+
+
+def _bad_utf8(whole: Answer) -> _Spoilt:
+    """What the model says begins with a byte that UTF-8 has not. Who is lenient about it reads a
+    reply that looks good."""
+    return tuple(_TEXT.sub(b"\\1\xff", part, count=1) for part in whole.parts), whole.usage
+
+
+def _no_finish(whole: Answer) -> _Spoilt:
+    """Nobody says why the model stopped."""
+    return tuple(_FINISH.sub(rb"\1null", part) for part in whole.parts), whole.usage
+
+
+# In JSON text a quote inside a string is escaped, so these are members wherever they are found.
+_TEXT = re.compile(rb'("(?:content|arguments)":")')
+_FINISH = re.compile(rb'("finish_reason":)"[^"]*"')
+_SPOILT: Mapping[str, Callable[[Answer], _Spoilt]] = {
+    "malformed": _malformed,
+    "bad-utf8": _bad_utf8,
+    "no-finish": _no_finish,
+}

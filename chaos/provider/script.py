@@ -23,11 +23,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 Message = Mapping[str, Any]
 
-# What a usage table of a turn may hold; a missing one counts 0.
+# What a usage table of a turn may hold.
 USAGE_KEYS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 # The first user message of a context that was compacted (session contract, section 4).
@@ -81,18 +81,26 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reply of the model.
+    """One reply of the model: its content (so often) and calls, or a message as it stands.
 
     `finish_reason` None follows from the calls. `usage` None gives this turn primes of its own,
-    so that double counting shows; an empty mapping reports no usage at all.
+    so that double counting shows; a mapping is reported as it is, an empty one not at all.
     """
 
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
-    usage: Mapping[str, int] | None = None
+    usage: Mapping[str, object] | None = None
     when: When | None = None
     compaction: bool = False  # a summary: it answers a compaction's request, and no other
+    repeat: int = 1
+    message: Message | None = None
+    no_choices: bool = False  # the reply holds no message at all
+
+    @property
+    def calls(self) -> bool:
+        """Does the model call tools?"""
+        return bool(self.message.get("tool_calls") if self.message else self.tool_calls)
 
 
 def answer(turns: Sequence[Turn], messages: Sequence[Message]) -> tuple[int, Turn] | None:
@@ -122,32 +130,35 @@ def turns_of(turns: Sequence[Turn], *, compaction: bool) -> tuple[Turn, ...]:
 
 
 def reported_usage(turn: Turn, index: int) -> dict[str, int] | None:
-    """The counters that the reply of this turn reports, by USAGE_KEYS; None: it reports none."""
-    if turn.usage is None:
-        cached, completion, prompt = _primes(3 * index + 3)[-3:]
-        return dict(zip(USAGE_KEYS, (prompt, completion, cached), strict=True))
-    return {key: turn.usage.get(key, 0) for key in USAGE_KEYS} if turn.usage else None
+    """The counters that the reply of this turn reports, by USAGE_KEYS; None: it reports none, or
+    none that make sense."""
+    told = {"cached_tokens": 0, **_counters(turn, index)}
+    counts = {key: count for key in USAGE_KEYS if _is_count(count := told.get(key))}
+    return counts if len(counts) == len(USAGE_KEYS) else None
 
 
 def render_plain(turn: Turn, index: int, model: str) -> bytes:
     """The body of an unstreamed chat completion."""
-    message: dict[str, object] = {"role": "assistant", "content": turn.content}
+    message: dict[str, object] = {"role": "assistant", "content": _content(turn)}
     if turn.tool_calls:
         message["tool_calls"] = [_call(turn, index, n) for n in range(len(turn.tool_calls))]
-    choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn)}
+    said = message if turn.message is None else turn.message
+    choice = {"index": 0, "message": said, "finish_reason": _finish_reason(turn)}
     head = _head(index, "chat.completion", model)
-    return encode({**head, "choices": [choice], **_usage(turn, index)})
+    choices = [] if turn.no_choices else [choice]
+    return encode({**head, "choices": choices, **_usage(turn, index)})
 
 
 def render_stream(turn: Turn, index: int, model: str) -> list[bytes]:
     """The server-sent events of a streamed chat completion, one element an event."""
     head = _head(index, "chat.completion.chunk", model)
-    chunks: list[Mapping[str, object]] = [
-        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        for delta in _deltas(turn, index)
+    choices: list[dict[str, object]] = [
+        {"index": 0, "delta": delta, "finish_reason": None} for delta in _deltas(turn, index)
     ]
-    last = {"index": 0, "delta": {}, "finish_reason": _finish_reason(turn)}
-    chunks.append({**head, "choices": [last]})
+    choices.append({"index": 0, "delta": {}, "finish_reason": _finish_reason(turn)})
+    if turn.no_choices:
+        choices.clear()
+    chunks: list[Mapping[str, object]] = [{**head, "choices": [choice]} for choice in choices]
     if usage := _usage(turn, index):
         chunks.append({**head, "choices": [], **usage})
     return [*map(sse_event, map(encode, chunks)), sse_event(b"[DONE]")]
@@ -226,8 +237,11 @@ def _call_id(turn: Turn, index: int, number: int) -> str:
 
 def _deltas(turn: Turn, index: int) -> Iterator[dict[str, object]]:
     """What the chunks of a stream add, one after the other."""
+    if turn.message is not None:
+        yield _as_delta(turn.message)
+        return
     yield {"role": "assistant", "content": ""}
-    for piece in _pieces(turn.content or "", _CONTENT_PIECES):
+    for piece in _pieces(_content(turn) or "", _CONTENT_PIECES):
         yield {"content": piece}
     for number, call in enumerate(turn.tool_calls):
         start = _call(turn, index, number)
@@ -240,6 +254,22 @@ def _deltas(turn: Turn, index: int) -> Iterator[dict[str, object]]:
             yield {"tool_calls": [{"index": number, "function": {"arguments": piece}}]}
 
 
+def _as_delta(message: Message) -> dict[str, object]:
+    """A whole message as the one thing that a stream adds; there a call says its place."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return dict(message)
+    placed = [
+        {"index": number, **call} if isinstance(call, dict) else call
+        for number, call in enumerate(calls)
+    ]
+    return {**message, "tool_calls": placed}
+
+
+def _content(turn: Turn) -> str | None:
+    return None if turn.content is None else turn.content * turn.repeat
+
+
 def _pieces(text: str, count: int) -> list[str]:
     """`text` in at most `count` pieces of about equal length; no empty one."""
     size = -(-len(text) // count) or 1
@@ -247,22 +277,31 @@ def _pieces(text: str, count: int) -> list[str]:
 
 
 def _finish_reason(turn: Turn) -> str:
-    return turn.finish_reason or ("tool_calls" if turn.tool_calls else "stop")
+    return turn.finish_reason or ("tool_calls" if turn.calls else "stop")
 
 
 def _usage(turn: Turn, index: int) -> dict[str, object]:
-    counted = reported_usage(turn, index)
-    if counted is None:
+    """The usage member of a reply: what the turn counts, in the shape that it has on the wire."""
+    told = dict(_counters(turn, index))
+    if not told:
         return {}
-    prompt, completion, cached = (counted[key] for key in USAGE_KEYS)
-    return {
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-            "prompt_tokens_details": {"cached_tokens": cached},
-        }
-    }
+    cached = {"cached_tokens": told.pop("cached_tokens")} if "cached_tokens" in told else None
+    prompt, completion = told.get("prompt_tokens"), told.get("completion_tokens")
+    if _is_count(prompt) and _is_count(completion):
+        told["total_tokens"] = prompt + completion
+    return {"usage": {**told, "prompt_tokens_details": cached} if cached else told}
+
+
+def _counters(turn: Turn, index: int) -> Mapping[str, object]:
+    if turn.usage is not None:
+        return turn.usage
+    cached, completion, prompt = _primes(3 * index + 3)[-3:]
+    return dict(zip(USAGE_KEYS, (prompt, completion, cached), strict=True))
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    """What a counter can be: a whole number that JSON carries safely."""
+    return type(value) is int and 0 <= value < 2**53
 
 
 @lru_cache

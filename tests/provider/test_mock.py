@@ -664,7 +664,7 @@ def test_malformed_stream_breaks_one_event(stage: Stage) -> None:
 
 
 def test_cut_ends_a_plain_reply_after_n_bytes(stage: Stage) -> None:
-    stage.begin({1: Fault("cut", cut=17)})
+    stage.begin({1: Fault("cut", after=17)})
     reply = stage.ask()
     whole = render_plain(TURNS[0], 0, "m")
     assert f"content-length: {len(whole)}".encode() in reply.lower()
@@ -676,7 +676,7 @@ def test_cut_ends_a_plain_reply_after_n_bytes(stage: Stage) -> None:
 def test_cut_ends_a_stream_after_n_events(stage: Stage, cut: int) -> None:
     events = render_stream(TURNS[0], 0, "m")
     assert len(events) == 6
-    stage.begin({1: Fault("cut", cut=cut)})
+    stage.begin({1: Fault("cut", after=cut)})
     reply = stage.ask(STREAM_BODY)
     assert status(reply) == 200
     assert reply.count(b"data: ") == min(cut, 6)
@@ -685,3 +685,81 @@ def test_cut_ends_a_stream_after_n_events(stage: Stage, cut: int) -> None:
     assert decision["answer"] == b"".join(events[:cut])
     # The usage is told by the last event before [DONE], or not at all.
     assert (decision["usage"] is not None) == (cut >= 5)
+
+
+def streamed(stage: Stage, fault: str) -> bytes:
+    """The body of a streamed reply under a fault, without its chunks."""
+    stage.begin({1: Fault.parse(fault)})
+    reply = stage.ask(STREAM_BODY)
+    assert status(reply) == 200
+    data, rest = b"", payload(reply)
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        data += rest[: int(size, 16)]
+        rest = rest[int(size, 16) + 2 :]
+    assert data == stage.journal.decisions[1]["answer"]
+    return data
+
+
+def test_a_stream_can_be_cut_at_every_byte(stage: Stage) -> None:
+    events = render_stream(TURNS[0], 0, "m")
+    whole = b"".join(events)
+    for count in range(len(whole) + 2):
+        assert streamed(stage, f"provider:cut-byte@{count}") == whole[:count]
+        assert stage.journal.lines[-1] == ("answered", 1, False)
+        # The usage is told once its event is whole, to the blank line that ends it.
+        told = stage.journal.decisions[1]["usage"] is not None
+        assert told == (count >= len(whole) - len(events[-1]))
+
+
+def test_an_answer_can_end_early_as_if_it_were_whole(stage: Stage) -> None:
+    events = render_stream(TURNS[0], 0, "m")
+    assert streamed(stage, "provider:end@3") == b"".join(events[:3])
+    assert stage.journal.lines[-1] == ("answered", 1, True)
+    stage.begin({1: Fault.parse("provider:end@17")})
+    reply = stage.ask()
+    assert b"content-length: 17\r\n" in reply.lower()
+    assert payload(reply) == render_plain(TURNS[0], 0, "m")[:17]
+
+
+def test_a_reset_comes_after_what_was_sent(stage: Stage) -> None:
+    stage.begin({1: Fault.parse("provider:reset@2")})
+    sock = stage.connect()
+    sock.sendall(stage.request(STREAM_BODY))
+    stage.mock.serve()
+    assert sock.recv(65536).count(b"data: ") == 2
+    with pytest.raises(ConnectionResetError):
+        sock.recv(65536)
+    assert stage.journal.lines[-1] == ("answered", 1, False)
+
+
+def test_an_answer_can_fall_silent(stage: Stage) -> None:
+    stage.begin({1: Fault.parse("provider:hold@1")})
+    sock = stage.connect()
+    sock.sendall(stage.request(STREAM_BODY))
+    stage.mock.serve()
+    assert sock.recv(65536).count(b"data: ") == 1
+    ready, _, _ = select.select([sock, stage.mock], [], [], 0)
+    assert ready == []  # still open, and nothing spins
+    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200)]
+    stage.mock.end()
+    assert stage.journal.lines[-1] == ("answered", 1, False)
+
+
+def test_bad_utf8_is_in_what_the_model_says(stage: Stage) -> None:
+    stage.begin({1: Fault.parse("provider:bad-utf8")})
+    assert b'"content":"\xffhello"' in payload(stage.ask())
+    assert b'"content":"\xffhel"' in streamed(stage, "provider:bad-utf8")
+    with pytest.raises(UnicodeDecodeError):
+        stage.journal.decisions[1]["answer"].decode()
+
+
+def test_an_answer_without_a_finish_reason_is_whole_otherwise(stage: Stage) -> None:
+    stage.begin({1: Fault.parse("provider:no-finish")})
+    whole = json.loads(payload(stage.ask()))
+    assert whole["choices"][0]["finish_reason"] is None
+    assert whole["choices"][0]["message"]["content"] == "hello"
+    events = streamed(stage, "provider:no-finish")
+    assert b'"finish_reason":"' not in events
+    assert events.endswith(b"data: [DONE]\n\n")
+    assert stage.journal.decisions[1]["usage"] is not None

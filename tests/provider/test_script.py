@@ -205,17 +205,55 @@ def test_usage_is_of_distinct_primes_so_that_double_counting_shows() -> None:
     assert all(usage["cached_tokens"] < usage["prompt_tokens"] for usage in counters)
 
 
+def usage_sent(turn: Turn) -> Any:
+    """The usage of its reply, the same whole and streamed."""
+    whole = json.loads(render_plain(turn, 0, "m")).get("usage")
+    assert assembled(render_stream(turn, 0, "m")).get("usage") == whole
+    return whole
+
+
 def test_usage_can_be_given_or_left_out() -> None:
-    given_usage = Turn("x", usage={"prompt_tokens": 5})
-    assert reported_usage(given_usage, 0) == {
-        "prompt_tokens": 5,
-        "completion_tokens": 0,
-        "cached_tokens": 0,
-    }
+    told = Turn("x", usage={"prompt_tokens": 5, "completion_tokens": 2})
+    counters = {"prompt_tokens": 5, "completion_tokens": 2}
+    assert usage_sent(told) == {**counters, "total_tokens": 7}
+    assert reported_usage(told, 0) == {**counters, "cached_tokens": 0}
     silent = Turn("x", usage={})
+    assert usage_sent(silent) is None
     assert reported_usage(silent, 0) is None
-    assert "usage" not in json.loads(render_plain(silent, 0, "m"))
-    assert "usage" not in assembled(render_stream(silent, 0, "m"))
+
+
+@pytest.mark.parametrize("count", [-1, 2**53, 1.5, "7", True])
+def test_usage_that_makes_no_sense_is_sent_as_it_is_and_reports_nothing(count: object) -> None:
+    absurd = Turn("x", usage={"prompt_tokens": count, "completion_tokens": 2})
+    assert usage_sent(absurd) == {"prompt_tokens": count, "completion_tokens": 2}
+    assert reported_usage(absurd, 0) is None
+    part = Turn("x", usage={"cached_tokens": 3})
+    assert usage_sent(part) == {"prompt_tokens_details": {"cached_tokens": 3}}
+    assert reported_usage(part, 0) is None
+
+
+def test_a_content_can_be_repeated() -> None:
+    turn = Turn("ab", repeat=3)
+    assert json.loads(render_plain(turn, 0, "m"))["choices"][0]["message"]["content"] == "ababab"
+    assert assembled(render_stream(turn, 0, "m"))["content"] == "ababab"
+
+
+def test_a_message_can_be_given_as_it_stands() -> None:
+    call = {"id": "c", "type": "custom", "function": {"name": "bash", "arguments": {"a": 1}}}
+    turn = Turn(message={"role": "assistant", "content": 5, "tool_calls": [call]})
+    whole = json.loads(render_plain(turn, 0, "m"))["choices"][0]
+    assert whole["message"] == turn.message
+    assert whole["finish_reason"] == "tool_calls"
+    first, last, _ = payloads(render_stream(turn, 0, "m"))
+    delta = {"role": "assistant", "content": 5, "tool_calls": [{"index": 0, **call}]}
+    assert first["choices"][0]["delta"] == delta
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_a_reply_can_be_without_choices() -> None:
+    turn = Turn(no_choices=True)
+    assert json.loads(render_plain(turn, 0, "m"))["choices"] == []
+    assert [event["choices"] for event in payloads(render_stream(turn, 0, "m"))] == [[]]
 
 
 # -- streams ------------------------------------------------------------------------------------
