@@ -25,6 +25,7 @@ from agent.workspace import Workspace
 
 DEFAULT_BASE_URL = "https://openrouter.ai/api/v1"
 DEFAULT_MODEL = "anthropic/claude-sonnet-4.5"
+DEFAULT_TIMEOUT_S = 180.0
 KEY_VARIABLES = ("AGENT_API_KEY", "OPENROUTER_API_KEY")  # the first one set is used
 ADAPTER_IDENTITY = "openai:chat-completions:v1"
 OUTPUT_OPTIONS: Mapping[str, Any] = {"max_tokens": 8192}
@@ -39,6 +40,7 @@ class Settings:
     stream: bool
     environment_identity: str
     api_key: str = field(repr=False)  # "" where none is set
+    timeout_s: float = DEFAULT_TIMEOUT_S  # that the provider may stay silent
 
     @classmethod
     def from_environment(
@@ -54,6 +56,7 @@ class Settings:
             stream={"1": True, "0": False}.get(environ.get("AGENT_STREAM", ""), stream),
             environment_identity=environ.get("AGENT_ENVIRONMENT_IDENTITY") or str(workspace.root),
             api_key=next((environ[name] for name in KEY_VARIABLES if environ.get(name)), ""),
+            timeout_s=_seconds("AGENT_TIMEOUT_S", environ),
         )
         found._check()
         return found
@@ -143,6 +146,19 @@ class Configuration:
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment that tools get: the agent's own without its keys."""
     return {name: value for name, value in environ.items() if name not in KEY_VARIABLES}
+
+
+def _seconds(name: str, environ: Mapping[str, str]) -> float:
+    text = environ.get(name) or str(DEFAULT_TIMEOUT_S)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 86_400:  # also refuses nan
+        raise UsageFailure(
+            f"{name}: expected more than 0 and at most 86400 seconds, found {text!r}"
+        )
+    return value
 
 
 def _is_text(value: str) -> bool:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from agent import strict_json
 from agent.abort import Abort
-from agent.configuration import OUTPUT_OPTIONS, Configuration, Settings
+from agent.configuration import DEFAULT_TIMEOUT_S, OUTPUT_OPTIONS, Configuration, Settings
 from agent.reply import FailedAttempt, MalformedReply, Reply, StreamedReply, error_text, parse_reply
 from agent.sse import EventDecoder
 
@@ -36,7 +36,7 @@ class Limits:
     """Bounds of one exchange, in seconds and bytes."""
 
     connect_s: float = 10.0
-    silence_s: float = 180.0  # without a byte of the reply
+    silence_s: float = DEFAULT_TIMEOUT_S  # without a byte of the reply
     total_s: float = 900.0
     reply_bytes: int = 16 << 20
 
@@ -49,7 +49,7 @@ class Provider:
     ) -> None:
         """With `abort`, a durable abort ends the exchange with FailedAttempt `aborted`."""
         self._settings = settings
-        self._limits = limits or Limits()
+        self._limits = limits or Limits(silence_s=settings.timeout_s)
         self._abort = abort
         self._client: httpx.Client | None = None
 
@@ -70,12 +70,8 @@ class Provider:
         except FailedAttempt as failed:
             message = self._settings.redact(str(failed))
             raise type(failed)(code=failed.code, message=message, usage=failed.usage) from None
-        except httpx.TimeoutException as error:
-            raise self._failed("timeout", "did not answer in time", error) from None
-        except httpx.ConnectError as error:
-            raise self._failed("connection_failed", "cannot be reached", error) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._failed("connection_lost", "broke off the exchange", error) from None
+            raise self._failed(error, None) from None
 
     def close(self) -> None:
         if self._client is not None:
@@ -121,7 +117,7 @@ class Provider:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             chunks = self._bounded(response)
             if kind == "text/event-stream":
-                return _streamed(chunks, show)
+                return self._streamed(chunks, show)
             if kind == "application/json":
                 return parse_reply(b"".join(chunks))
             raise MalformedReply(
@@ -144,9 +140,37 @@ class Provider:
                 )
             yield chunk
 
-    def _failed(self, code: str, what: str, error: Exception) -> FailedAttempt:
+    def _streamed(self, chunks: Iterator[bytes], show: Show) -> Reply:
+        import httpx
+
+        decoder, streamed = EventDecoder(), StreamedReply()
+        try:
+            for chunk in chunks:
+                for data in decoder.feed(chunk):
+                    text = streamed.feed(data)
+                    if text:
+                        show(text)
+                if streamed.done:
+                    break
+        except httpx.HTTPError as error:
+            # What was reported is paid for, wherever the stream breaks off after it.
+            raise self._failed(error, streamed.usage) from None
+        except FailedAttempt as failed:
+            failed.usage = streamed.usage
+            raise
+        return streamed.reply()
+
+    def _failed(self, error: Exception, usage: Mapping[str, int] | None) -> FailedAttempt:
+        import httpx
+
+        if isinstance(error, httpx.TimeoutException):
+            code, what = "timeout", "did not answer in time"
+        elif isinstance(error, httpx.ConnectError):
+            code, what = "connection_failed", "cannot be reached"
+        else:
+            code, what = "connection_lost", "broke off the exchange"
         text = f"{self._settings.base_url} {what}: {str(error) or type(error).__name__}"
-        return FailedAttempt(code, self._settings.redact(text))
+        return FailedAttempt(code, self._settings.redact(text), usage)
 
 
 def request_body(configuration: Configuration, context: Sequence[Mapping[str, Any]]) -> bytes:
@@ -161,18 +185,6 @@ def request_body(configuration: Configuration, context: Sequence[Mapping[str, An
     if settings.stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return strict_json.dumps(body)
-
-
-def _streamed(chunks: Iterator[bytes], show: Show) -> Reply:
-    decoder, streamed = EventDecoder(), StreamedReply()
-    for chunk in chunks:
-        for data in decoder.feed(chunk):
-            text = streamed.feed(data)
-            if text:
-                show(text)
-        if streamed.done:
-            break
-    return streamed.reply()
 
 
 def _start_of(response: httpx.Response) -> bytes:

@@ -63,7 +63,11 @@ class _Call:
 
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
 
 
 @dataclass(slots=True)
@@ -71,10 +75,10 @@ class StreamedReply:
     """Collects the events of a stream. Feed every event's data, then ask for `reply()`."""
 
     done: bool = False
-    _content: str | None = None
+    usage: Mapping[str, int] | None = None  # what was reported so far
+    _content: list[str] | None = None
     _calls: dict[int, _Call] = field(default_factory=dict)
     _finish_reason: str | None = None
-    _usage: Mapping[str, int] | None = None
 
     def feed(self, data: bytes) -> str:
         """Take one event and give the text that it adds. Raises MalformedReply.
@@ -88,7 +92,7 @@ class StreamedReply:
             return ""
         event = _object(_parse(data), "stream event")
         _refuse_error(event)
-        self._usage = normalised_usage(event.get("usage")) or self._usage
+        self.usage = normalised_usage(event.get("usage")) or self.usage
         choices = [_object(c, "choice") for c in _list(event.get("choices"), "choices")]
         # One choice was asked for; others are not ours.
         return "".join(self._take(choice) for choice in choices if choice.get("index", 0) == 0)
@@ -97,7 +101,8 @@ class StreamedReply:
         delta = _object(choice.get("delta") or {}, "delta")
         text = _optional_text(delta.get("content"), "delta.content")
         if text is not None:
-            self._content = (self._content or "") + text
+            self._content = self._content or []
+            self._content.append(text)
         for part in _list(delta.get("tool_calls"), "delta.tool_calls"):
             self._take_call(_object(part, "tool call"))
         reason = _optional_text(choice.get("finish_reason"), "finish_reason")
@@ -111,18 +116,22 @@ class StreamedReply:
         call = self._calls.setdefault(index, _Call())
         function = _object(part.get("function") or {}, "function")
         # Some providers repeat id and name in every part; only the arguments come in pieces.
-        call.id = _optional_text(part.get("id"), "call id") or call.id
+        call_id = _optional_text(part.get("id"), "call id") or call.id
+        if call.id and call.id != call_id:
+            raise MalformedReply(f"call {index} has two ids: {call.id!r}, then {call_id!r}")
+        call.id = call_id
         call.name = _optional_text(function.get("name"), "call name") or call.name
-        call.arguments += _optional_text(function.get("arguments"), "arguments") or ""
+        call.pieces.append(_optional_text(function.get("arguments"), "arguments") or "")
 
     def reply(self) -> Reply:
         """The whole reply. Raises MalformedReply where the stream did not reach its end."""
         try:
             self._require_end()
             calls = [self._calls[index] for index in sorted(self._calls)]
-            return _settle(self._content, calls, self._finish_reason, self._usage)
+            content = None if self._content is None else "".join(self._content)
+            return _settle(content, calls, self._finish_reason, self.usage)
         except MalformedReply as malformed:
-            malformed.usage = self._usage
+            malformed.usage = self.usage
             raise
 
     def _require_end(self) -> None:
@@ -165,7 +174,7 @@ def _whole_call(value: object) -> _Call:
     return _Call(
         id=_optional_text(call.get("id"), "call id") or "",
         name=_optional_text(function.get("name"), "call name") or "",
-        arguments=_text(function.get("arguments"), "arguments"),
+        pieces=[_text(function.get("arguments"), "arguments")],
     )
 
 

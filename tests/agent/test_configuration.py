@@ -33,9 +33,16 @@ def test_the_agents_own_variables_come_first() -> None:
         "AGENT_ENVIRONMENT_IDENTITY": "container-7",
         "AGENT_API_KEY": "first",
         "OPENROUTER_API_KEY": "second",
+        "AGENT_TIMEOUT_S": "0.5",
     }
     found = Settings.from_environment(environ, HERE)
-    assert found == Settings("http://127.0.0.1:1/v1", "m", True, "container-7", "first")
+    assert found == Settings("http://127.0.0.1:1/v1", "m", True, "container-7", "first", 0.5)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan", "inf", "86401"])
+def test_a_timeout_is_a_number_of_seconds(seconds: str) -> None:
+    with pytest.raises(UsageFailure, match="AGENT_TIMEOUT_S: expected more than 0"):
+        Settings.from_environment({"AGENT_TIMEOUT_S": seconds, "AGENT_API_KEY": SECRET}, HERE)
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ def test_a_server_that_falls_silent_is_a_timeout() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
-        silent = configuration(base_url=url)
-        provider = Provider(silent.settings, Limits(silence_s=0.05))
+        silent = configuration(base_url=url, timeout_s=0.05)
+        provider = Provider(silent.settings)
         with pytest.raises(FailedAttempt) as caught:
             provider.complete(silent, CONTEXT, print)
         provider.close()

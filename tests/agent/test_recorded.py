@@ -184,6 +184,17 @@ def test_a_stream_that_breaks_off_on_the_wire_is_a_failed_attempt() -> None:
     assert caught.value.code == "connection_lost"
 
 
+def test_what_a_stream_reported_is_counted_though_it_broke_off() -> None:
+    """The usage came, its end did not; and a malformed event comes after it."""
+    end = STREAM.index(b"data: [DONE]")
+    cut = RawServer(STREAM, "text/event-stream", cut_after=end)
+    broken = RawServer(STREAM[:end] + b"data: {\n\n", "text/event-stream")
+    for server, code in ((cut, "connection_lost"), (broken, "malformed_reply")):
+        with server, pytest.raises(FailedAttempt) as caught:
+            asked(server.base_url, [])
+        assert (caught.value.code, caught.value.usage) == (code, counted(82, 17))
+
+
 @pytest.mark.parametrize("name", ["plain.sse", "tools.sse"])
 def test_every_cut_of_a_stream_before_its_end_is_no_reply(name: str) -> None:
     """By the decoder itself, at every byte: a prefix is never taken for a whole."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from agent.sse import EventDecoder
@@ -38,3 +40,10 @@ def test_every_cut_gives_the_same_events(end: bytes) -> None:
 
 def test_line_separators_of_unicode_do_not_end_a_line() -> None:
     assert decode("data: a\u2028b\u0085c\x0bd\n\n".encode()) == ["a\u2028b\u0085c\x0bd".encode()]
+
+
+def test_a_long_event_in_many_chunks_costs_what_its_bytes_cost() -> None:
+    decoder, started = EventDecoder(), time.process_time()
+    for _ in range(3000):
+        assert list(decoder.feed(b"x" * 4096)) == []
+    assert time.process_time() - started < 2  # 12 MB; looking at the line each time: 18 GB
