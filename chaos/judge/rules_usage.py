@@ -9,11 +9,12 @@ Source: session contract, section 2 ("usage"); design section 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from chaos.evidence import Answered, Evidence, Request
 from chaos.judge.case import Case, Need, Where, broken
 from chaos.judge.log import Fact
+from chaos.judge.shape_checks import SAFE_INTEGER
 from chaos.results import Violation
 
 
@@ -21,8 +22,8 @@ def usage(case: Case) -> Iterator[Violation]:
     """L9. Usage is counted once per attempt and is what the provider reported. Fails when an
     attempt has two usage facts, when counters differ from the answer that the attempt got, when a
     durable reply (its answer went out whole and reported usage) has none at the end. A reply that
-    died with a kill is owed nothing. `input` may include or exclude cached tokens: both are in
-    use, and the contract leaves it to the adapter."""
+    died with a kill is owed nothing, nor one that the sums of a log could not hold. `input` may
+    include or exclude cached tokens: both are in use, and the contract leaves it to the adapter."""
     final = case.final
     facts: dict[str, Fact] = {}
     for fact in final.usage:
@@ -35,6 +36,7 @@ def usage(case: Case) -> Iterator[Violation]:
             yield from _counters(fact, answers[attempt_id])
     if case.end is None:
         return
+    counted = [fact.body.get("usage") for fact in final.usage]
     for attempt in final.attempts:
         request = answers.get(attempt.id)
         durable = attempt.settled is not None and attempt.settled.type in (
@@ -43,11 +45,21 @@ def usage(case: Case) -> Iterator[Violation]:
         )
         if durable and attempt.id not in facts and request and _whole(case, request):
             reported = _reported(request.usage or {})
-            if reported is not None:
+            if reported is not None and _holds(counted, reported):
                 expected = _tokens(reported)
                 where = Where(case.launch_of(request), attempt.settled, request)
                 what = "usage of a durable reply is not counted"
                 yield broken("L9", what, expected, "none", where)
+
+
+def _holds(counted: Sequence[object], reported: tuple[int, int, int]) -> bool:
+    """Can a log with these counters count the reported ones, too? Its sums are bounded."""
+    known = [usage for usage in counted if isinstance(usage, dict)]
+    for name, count in zip(("input", "output", "cacheRead"), reported, strict=True):
+        counts = (usage.get(name) for usage in known)
+        if sum(n for n in counts if type(n) is int) + count > SAFE_INTEGER:
+            return False
+    return True
 
 
 def _answers(case: Case) -> dict[str, Request]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.judge.build import Story, broken, deploy, ids, killed_deploy, live, plain
+from tests.judge.build import BASH, Story, broken, deploy, ids, killed_deploy, live, plain
 
 REFERENCE = deploy().idle().probe().evidence()
 
@@ -151,6 +151,15 @@ def test_l9_owes_nothing_where_the_provider_reported_nothing() -> None:
     story = Story("say it").launch("run").header().prompt().attempt().request(usage=None)
     story.reply("said", usage=False).finish().end()
     assert broken(story.idle().probe().evidence()) == []
+
+
+@pytest.mark.parametrize(("prompt", "owed"), [(2**53 - 1, False), (0, True)])
+def test_l9_owes_nothing_that_the_sums_of_a_log_could_not_hold(prompt: int, owed: bool) -> None:
+    most = {"prompt_tokens": 2**53 - 1, "completion_tokens": 1}
+    story = Story("deploy it").launch("run").header().prompt().attempt().request(usage=most)
+    story.reply(BASH, input=2**53 - 1, output=1, cacheRead=0).intent().exec().effect().result()
+    story.attempt().request(usage={**most, "prompt_tokens": prompt}).reply("done", usage=False)
+    assert ids(story.finish().end().evidence()) == (["L9"] if owed else [])
 
 
 def test_l9_owes_nothing_before_the_end_of_a_course() -> None:
