@@ -103,6 +103,7 @@ class Effect:
     name: str  # the line appended, without LF
     log: Sha  # the log at the entry of the system call, before the effect
     holds_log: bool  # that process had the session log (or its lock) open
+    point: str = ""  # the kill point's name without phase, e.g. "effect:deploy#1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,9 @@ class FileChange:
     before: Sha  # visible content under `path` at entry; ABSENT: no such file
     after: Sha  # at exit
     log: Sha  # the log at entry
+    point: str = ""  # the kill point's name without phase, e.g. "file:rename[notes.txt]#1"
+    offset: int = -1  # byte offset in the file; -1 where it has none
+    length: int = 0  # bytes the target asked to write; 0 for calls without data
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,26 +155,36 @@ class Kill:
     """The proof of a kill: what was promised and what was found (design section 2).
 
     What the point promised follows from `before`, `payload`, `offset`, `kept` and `size`; the
-    judge recomputes it.
+    judge recomputes it. The file meant is the one that the point is about: the log, the workspace
+    file `path`, the effect journal; a point of the provider is about none.
     """
 
     order: int
     launch: int
     at_ms: float
     point: str  # the full kill point, e.g. "log:assistant#2/torn@17"
-    call: str
+    call: str  # empty where no call stood
     pid: int  # the process killed
-    tid: int  # the thread that made the call
+    tid: int  # the thread that made the call; 0 where no call stood
     offset: int
     length: int  # bytes the target asked to write
     kept: int  # bytes that the point lets reach the file: 0, k or length
     returned: int | None  # None for `before`
-    before: Sha  # the log at entry
+    before: Sha  # the file at entry
     payload: Sha  # the bytes that the target handed over
-    after: Sha  # the log found when the killed process was reaped, nothing else having run
+    after: Sha  # the file found when the killed process was reaped, nothing else having run
     wait_status: int  # raw status of waitpid; its low 7 bits are the signal, which must be 9
     size: int | None = None  # the size asked for by a truncate; None for other calls
     tree: tuple[Process, ...] = ()  # the process killed, and its descendants, just before
+    log: Sha = ABSENT  # the log found then; of a point of the log, that is `after`
+    caller: int = 0  # the process that made the call; 0 where no call stood
+    scope: str = "process"  # who died with it: process, group, tree
+    path: str = ""  # of a workspace file
+
+    @property
+    def log_after(self) -> Sha:
+        """The log found when the killed process was reaped."""
+        return self.after if self.point.startswith("log") else self.log
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +214,51 @@ class Ended:
     signal: int
 
 
-Event = LogWrite | Request | Answered | Effect | Exec | FileChange | Kill | Signal | Ended
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """An event of the scenario was carried out on a call of the target: an error, a short write, a
+    stop."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    do: str  # "errno:ENOSPC", "short:7", "stop:2s", "resume"
+    call: str
+    log: Sha  # the log at that moment
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another start of the target in the same launch has ended."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    argv: tuple[str, ...]
+    exit_code: int | None  # None: ended by a signal
+    signal: int | None
+    held: int | None  # the process that was stopped all the while; None: all ran at once
+    log_before: Sha  # when it was started
+    log: Sha  # when it had ended
+    stdout: Sha
+    stderr: Sha
+
+
+Event = (
+    LogWrite
+    | Request
+    | Answered
+    | Effect
+    | Exec
+    | FileChange
+    | Kill
+    | Signal
+    | Ended
+    | Injected
+    | Rival
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +296,8 @@ class Launch:
     survivors: tuple[Survivor, ...] = ()
     unseen: tuple[str, ...] = ()  # durable changes that passed by the engine: not judged
     stacks: str = ""  # of a launch that timed out: where its threads stood
+    first: tuple[str, ...] = ()  # what was done to the session before it: "damage: cut@812"
+    pid: int = 0  # of the process whose exit code this is
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,18 @@
 """Kill points and schedules: the names of instants, and how they are written.
 
-Pure. A **kill point** names one instant at which the target can be stopped dead, by what it means
-(`log:toolStarted[bash]#1/after`, `log:assistant#2/torn@17`) or by position (`log@5/before`: the
-fifth durable system call on the session log in that launch). A **schedule** gives each launch at
-most one kill: `run: log:toolStarted#1/after; resume: log:toolResult#1/torn@9; resume: none`.
+Pure. A **kill point** names one instant at which the target can be stopped dead, by what it means:
+
+    log:toolStarted[bash]#1/after      a system call that changes the session log
+    file:rename[notes.txt]#1/before    one that changes a workspace file
+    effect:deploy#1/before             one that appends to the effect journal
+    provider:2/request                 the exchange with the model, by request
+
+or by position (`log@5/torn@17`: the fifth call on the session log in that launch). A **schedule**
+gives each launch at most one kill, and says what happens to the session between launches:
+`run: log:toolStarted#1/after; damage: cut@812; resume*8: none`.
 
 Source: design section 2. This module only parses, prints and compares; it does not know which
-points exist in a run.
+points exist in a run, nor what an intervention does.
 """
 
 from __future__ import annotations
@@ -19,55 +25,107 @@ from chaos.errors import UsageError
 
 
 class Phase(StrEnum):
-    """Where in the system call the target dies."""
+    """Where the target dies: within a system call, or within an exchange with the model."""
 
     BEFORE = "before"  # on entry: nothing was written
     TORN = "torn"  # exactly k bytes reach the file
     AFTER = "after"  # on exit, before the next instruction of the target
+    REQUEST = "request"  # received, nothing answered
+    CHUNK = "chunk"  # n events of the stream were sent
+    RESPONSE = "response"  # all was sent, nothing of it is durable yet
 
 
-SOURCES = ("log",)  # file, provider and effect join with issue 5's families
+class Scope(StrEnum):
+    """Who dies with the process that a kill is meant for."""
 
-_NAMED = r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?:\[(?P<tool>[^\]]+)\])?#(?P<ordinal>[1-9][0-9]{0,15})"
-_POINT = re.compile(
-    r"(?P<source>[a-z]+)(?::" + _NAMED + r"|@(?P<position>[1-9][0-9]{0,15}))"
-    r"/(?:(?P<phase>before|after)|torn@(?P<torn>[1-9][0-9]{0,15}))"
+    PROCESS = "process"  # nobody: what the OOM killer does
+    GROUP = "group"  # its process group
+    TREE = "tree"  # every process of the launch: what the end of a container does
+
+
+CALL_PHASES = (Phase.BEFORE, Phase.TORN, Phase.AFTER)
+# Which phases a source has.
+SOURCES = {
+    "log": CALL_PHASES,
+    "file": CALL_PHASES,
+    "effect": (Phase.BEFORE, Phase.AFTER),
+    "provider": (Phase.REQUEST, Phase.CHUNK, Phase.RESPONSE),
+}
+# What can be done to the session between two launches.
+INTERVENTIONS = ("damage", "power-loss")
+MOST_STARTS = 64
+
+_NUMBER = "[1-9][0-9]{0,15}"
+_POSITION = rf"@(?P<position>{_NUMBER})"
+# The place of a point by source: everything before its phase.
+_CALL = (
+    r":(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?:\[(?P<detail>[^\];\n]+)\])?"
+    rf"#(?P<ordinal>{_NUMBER})|{_POSITION}"
 )
-_EXAMPLES = "log:toolStarted[bash]#1/after, log:assistant#2/torn@17 or log@5/before"
+_PLACES = {
+    "log": f"(?:{_CALL})",
+    "file": f"(?:{_CALL})",
+    "effect": rf"(?::(?P<name>[^#;/\n]*[^#;/\s])#(?P<ordinal>{_NUMBER})|{_POSITION})",
+    "provider": rf":(?P<position>{_NUMBER})",
+}
+_PHASE = re.compile(rf"(?P<phase>[a-z]+)(?:@(?P<part>{_NUMBER}))?")
+_PLACE = {source: re.compile(source + place) for source, place in _PLACES.items()}
+_COUNTED = frozenset({Phase.TORN, Phase.CHUNK})  # phases that say how much
+_LAUNCH = re.compile(rf"(?P<role>[a-z]+)(?:\*(?P<starts>{_NUMBER}))?")
+_EXAMPLES = (
+    "log:toolStarted[bash]#1/after, log:assistant#2/torn@17, log@5/before, "
+    "file:rename[notes.txt]#1/before, effect:deploy#1/after or provider:2/request"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class KillPoint:
-    """One instant. `name` is None for a point addressed by position; `torn` is a byte count."""
+    """One instant. `name` is None for a point addressed by position, and for the provider's."""
 
-    source: str
-    name: str | None
-    tool: str | None
+    source: str  # one of SOURCES
+    name: str | None  # a fact type or a system call (log, file), an effect
+    detail: str | None  # a fact's tool; a file's path, relative to the workspace
     ordinal: int
     phase: Phase
-    torn: int | None = None
+    part: int | None = None  # bytes of a torn call; events of a chunk
 
     @classmethod
     def parse(cls, text: str) -> KillPoint:
         """Read a point as it is printed. Raises UsageError with examples."""
-        match = _POINT.fullmatch(text.strip())
-        if match is None or match["source"] not in SOURCES:
+        place, _, how = text.strip().rpartition("/")
+        source = re.split("[:@]", place, maxsplit=1)[0]
+        where = _PLACE[source].fullmatch(place) if source in SOURCES else None
+        phase = _PHASE.fullmatch(how)
+        if where is None or phase is None or phase["phase"] not in SOURCES[source]:
             raise UsageError(f"not a kill point: {text!r}; write for example {_EXAMPLES}")
-        torn = match["torn"]
+        if (phase["part"] is not None) != (phase["phase"] in _COUNTED):
+            raise UsageError(f"not a kill point: {text!r}; only torn@BYTES and chunk@EVENTS count")
+        named = where.groupdict()
         return cls(
-            source=match["source"],
-            name=match["name"],
-            tool=match["tool"],
-            ordinal=int(match["ordinal"] or match["position"]),
-            phase=Phase.TORN if torn else Phase(match["phase"]),
-            torn=int(torn) if torn else None,
+            source=source,
+            name=named.get("name"),
+            detail=named.get("detail"),
+            ordinal=int(named.get("ordinal") or named["position"]),
+            phase=Phase(phase["phase"]),
+            part=int(phase["part"]) if phase["part"] else None,
         )
 
+    @property
+    def place(self) -> str:
+        """The point without its phase: `log:toolStarted[bash]#1`, `log@5`, `provider:2`."""
+        if self.name is None:
+            return f"{self.source}{':' if self.source == 'provider' else '@'}{self.ordinal}"
+        detail = f"[{self.detail}]" if self.detail else ""
+        return f"{self.source}:{self.name}{detail}#{self.ordinal}"
+
     def __str__(self) -> str:
-        tool = f"[{self.tool}]" if self.tool else ""
-        where = f"@{self.ordinal}" if self.name is None else f":{self.name}{tool}#{self.ordinal}"
-        phase = f"torn@{self.torn}" if self.phase is Phase.TORN else str(self.phase)
-        return f"{self.source}{where}/{phase}"
+        part = f"@{self.part}" if self.phase in _COUNTED else ""
+        return f"{self.place}/{self.phase}{part}"
+
+
+def is_place(text: str) -> bool:
+    """Is this how a point is named, without its phase?"""
+    return any(place.fullmatch(text) for place in _PLACE.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +134,15 @@ class PlannedLaunch:
 
     role: str
     kill: KillPoint | None
+    starts: int = 1  # how many processes start at the same instant: `resume*8`
+    first: tuple[str, ...] = ()  # what happens before it: "damage: cut@812"
 
     def __str__(self) -> str:
-        return f"{self.role}: {self.kill or 'none'}"
+        starts = f"*{self.starts}" if self.starts > 1 else ""
+        return "; ".join((*self.first, f"{self.role}{starts}: {self.kill or 'none'}"))
+
+
+_WITHOUT_KILL = PlannedLaunch("", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +154,31 @@ class Schedule:
     @classmethod
     def parse(cls, text: str) -> Schedule:
         """Read a schedule as it is printed. Raises UsageError."""
-        launches = []
+        launches: list[PlannedLaunch] = []
+        first: list[str] = []
         for part in filter(None, (p.strip() for p in text.split(";"))):
-            role, colon, point = (p.strip() for p in part.partition(":"))
-            if not colon or not role:
+            role, colon, what = (p.strip() for p in part.partition(":"))
+            if role in INTERVENTIONS and what:
+                first.append(f"{role}: {what}")
+                continue
+            match = _LAUNCH.fullmatch(role)
+            if not colon or not match or int(match["starts"] or 1) > MOST_STARTS:
                 raise UsageError(f"not a launch: {part!r}; write for example 'resume: none'")
-            kill = None if point == "none" else KillPoint.parse(point)
-            launches.append(PlannedLaunch(role, kill))
+            kill = None if what == "none" else KillPoint.parse(what)
+            starts = int(match["starts"] or 1)
+            launches.append(PlannedLaunch(match["role"], kill, starts, tuple(first)))
+            first.clear()
+        if first:
+            raise UsageError(f"{first[-1]!r} is followed by no launch; add 'resume: none'")
         return cls(tuple(launches))
+
+    def of(self, launch: int) -> PlannedLaunch:
+        """What is planned for launch number `launch` (0-based)."""
+        return self.launches[launch] if launch < len(self.launches) else _WITHOUT_KILL
 
     def kill_at(self, launch: int) -> KillPoint | None:
         """The kill planned for launch number `launch` (0-based), if any."""
-        return self.launches[launch].kill if launch < len(self.launches) else None
+        return self.of(launch).kill
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.launches)) or "run: none"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.errors import UsageError
-from chaos.points import KillPoint, Phase, Schedule
+from chaos.points import KillPoint, Phase, Schedule, Scope
 from chaos.provider.script import Turn
 from chaos.scenario_events import PlannedEvent, read_events
 from chaos.scenario_script import check_reach, read_turns
@@ -31,7 +31,10 @@ DEFAULT_PROMPT = "begin"  # of a scenario without a [[step]]
 _KEYS = ("name", "about", "target", "files", "step", "provider", "event", "kill", "expect")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # What a selector may leave open: the phase, then the ordinal, then the tool.
-_SELECTOR = re.compile(r"log:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?")
+_SELECTOR = re.compile(
+    r"(log|file)(:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?)?"
+    r"|effect(:[^#;/\n]+(#[1-9][0-9]*)?)?|provider(:[1-9][0-9]*)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class KillSelection:
     points: tuple[str, ...]  # selectors such as "log:toolStarted[bash]", or full points
     phases: tuple[Phase, ...]
     steps: tuple[str, ...] = ()  # only in launches of such steps: "compact" …; empty: all
+    scope: Scope | None = None  # who dies with the process; None: what the point suggests
     schedule: Schedule | None = None  # this one and no other: what `chaos shrink` left of a failure
 
 
@@ -149,9 +153,10 @@ def _steps(root: Table, target: Target) -> tuple[Step, ...]:
 
 def _kill(root: Table, done: Collection[str]) -> KillSelection:
     table = root.table("kill")
-    table.only("points", "phases", "steps", "schedule")
+    table.only("points", "phases", "steps", "scope", "schedule")
+    scope = _scope(table)
     if "schedule" in table:
-        return _one_schedule(table)
+        return _one_schedule(table, scope)
     known: tuple[str, ...] = tuple(map(str, Phase))
     phases = table.texts("phases", known)
     for index, phase in enumerate(phases):
@@ -170,18 +175,28 @@ def _kill(root: Table, done: Collection[str]) -> KillSelection:
     for index, do in enumerate(within):
         if do not in done:
             raise table.error(f"no step does {do!r}{nearest(do, done)}", "steps", index)
-    return KillSelection(points, tuple(phase for phase in Phase if phase in phases), within)
+    chosen = tuple(phase for phase in Phase if phase in phases)
+    return KillSelection(points, chosen, within, scope)
 
 
-def _one_schedule(table: Table) -> KillSelection:
-    others = [name for name in table.names() if name != "schedule"]
+def _scope(table: Table) -> Scope | None:
+    if "scope" not in table:
+        return None
+    scope, known = table.text("scope"), [each.value for each in Scope]
+    if scope not in known:
+        raise table.error(f"unknown scope {scope!r}{nearest(scope, known)}", "scope")
+    return Scope(scope)
+
+
+def _one_schedule(table: Table, scope: Scope | None) -> KillSelection:
+    others = [name for name in table.names() if name not in ("schedule", "scope")]
     if others:
         raise table.error(f"kill.schedule says it all; leave {others[0]!r} out", others[0])
     try:
         schedule = Schedule.parse(table.text("schedule"))
     except UsageError as error:
         raise table.error(f"kill.schedule: {error}", "schedule") from None
-    return KillSelection((), tuple(Phase), schedule=schedule)
+    return KillSelection((), tuple(Phase), scope=scope, schedule=schedule)
 
 
 def _phase(table: Table, point: str, index: int) -> str:

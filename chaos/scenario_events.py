@@ -1,14 +1,12 @@
 """What else happens in a launch: the `[[event]]` tables of a scenario file.
 
-An event is an act (`do`) at an instant (`at`) of a launch. This module knows which acts exist and
-at which instants each of them can happen, and refuses the rest with the list of what there is.
+An event is an act (`do`) in a launch, at an instant (`at`) that is named as kill points are. This
+module knows which acts exist and when each of them can happen, and refuses the rest with the list
+of what there is.
 
-    provider:STATUS, :reset, :close, :malformed, :hold, :cut@N    at provider:N/request
-    signal:INT, signal:TERM    at provider:N/request, log:NAME#N/before|after, log@N/before|after,
-                               effect:NAME#N/before|after
-
-Pure. `chaos.provider.exchange` carries faults out, `chaos.supervise.recorder` sends signals. Which
-instants a run has is not known here: the run without a kill tells.
+Pure. `chaos.provider.exchange` carries faults of the provider out, `chaos.supervise.due` what is
+done to the target, `chaos.supervise.stage` what is set before a launch. Which instants a run has
+is not known here: the run without a kill tells.
 
 Source: design section 8.
 """
@@ -16,19 +14,75 @@ Source: design section 8.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from chaos.errors import ScenarioError
+from chaos.errors import ScenarioError, UsageError
+from chaos.points import KillPoint, Phase
 from chaos.provider.faults import Fault
-from chaos.toml_table import Table
+from chaos.toml_table import Table, nearest
 
-SIGNALS = ("signal:INT", "signal:TERM")
+START = "start"  # the instant of what is set before a launch begins
 
-_REQUEST = r"provider:[1-9][0-9]*/request"
-_LOG = r"log(:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?#|@)[1-9][0-9]*/(before|after)"
-_EFFECT = r"effect:.*\S.*#[1-9][0-9]*/(before|after)"
-_AT_A_REQUEST = re.compile(_REQUEST)
-_ANYWHERE = re.compile(f"{_REQUEST}|{_LOG}|{_EFFECT}")
+
+def _at_the_start(at: str) -> bool:
+    return at == START
+
+
+def _at_a_request(at: str) -> bool:
+    point = _point(at)
+    return point is not None and point.phase is Phase.REQUEST
+
+
+def _at_a_call(at: str) -> bool:
+    point = _point(at)
+    return point is not None and point.phase in (Phase.BEFORE, Phase.AFTER)
+
+
+def _before_a_call(at: str) -> bool:
+    point = _point(at)
+    return point is not None and point.phase is Phase.BEFORE and point.source != "effect"
+
+
+def _anywhere(at: str) -> bool:
+    return _at_a_call(at) or _at_a_request(at)
+
+
+def _point(at: str) -> KillPoint | None:
+    try:
+        return KillPoint.parse(at)
+    except UsageError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One family of acts: what may follow its name, when it can happen, how that is said."""
+
+    argument: str  # a pattern; empty: it takes none
+    written: str
+    can_happen: Callable[[str], bool]
+    instants: str
+
+
+_CALL = "'log:NAME#N/before', 'file:CALL[PATH]#N/before', 'effect:NAME#N/before', or '/after'"
+_KINDS = {
+    "provider": _Kind(r".+", "provider:FAULT", _at_a_request, "'provider:N/request'"),
+    "signal": _Kind(r"INT|TERM", "signal:INT", _anywhere, f"'provider:N/request', or {_CALL}"),
+    "errno": _Kind(
+        r"(?P<errno>ENOSPC|EIO|EDQUOT|EINTR)(\*(?P<times>[1-9][0-9]{0,6})?)?",
+        "errno:ENOSPC, errno:EIO*3 (the next three calls), errno:ENOSPC* (from then on)",
+        _before_a_call,
+        "'log:NAME#N/before' or 'file:CALL[PATH]#N/before'",
+    ),
+    "short": _Kind(
+        r"[1-9][0-9]{0,9}", "short:BYTES", _before_a_call, "'log:NAME#N/before' or 'file:…/before'"
+    ),
+    "stop": _Kind(r"[0-9]{1,3}(\.[0-9]+)?s", "stop:2s", _at_a_call, _CALL),
+    "resume": _Kind(r"", "resume (a second one, while the first is stopped)", _at_a_call, _CALL),
+    "set": _Kind(r"[A-Za-z_][A-Za-z0-9_]*=.*", "set:NAME=VALUE", _at_the_start, f"'{START}'"),
+}
+FOREVER = 1 << 62  # times
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +94,48 @@ class PlannedEvent:
     do: str
 
     @property
+    def kind(self) -> str:
+        """provider | signal | errno | short | stop | resume | set"""
+        return self.do.partition(":")[0]
+
+    @property
+    def argument(self) -> str:
+        """What follows the kind."""
+        return self.do.partition(":")[2]
+
+    @property
     def request(self) -> int | None:
         """The ordinal of the provider request that `at` names, 1-based within the launch."""
-        if not _AT_A_REQUEST.fullmatch(self.at):
-            return None
-        return int(self.at.removeprefix("provider:").removesuffix("/request"))
+        return KillPoint.parse(self.at).ordinal if _at_a_request(self.at) else None
 
     @property
     def fault(self) -> Fault | None:
         """The fault of the provider, if the event is one."""
-        return None if self.do in SIGNALS else Fault.parse(self.do)
+        return Fault.parse(self.do) if self.kind == "provider" else None
 
     @property
     def signal(self) -> str | None:
         """INT or TERM, if the event is a signal to the target."""
-        return self.do.removeprefix("signal:") if self.do in SIGNALS else None
+        return self.argument if self.kind == "signal" else None
+
+    @property
+    def errno(self) -> tuple[str, int]:
+        """Of an errno: its name, and of how many calls."""
+        match = re.fullmatch(_KINDS["errno"].argument, self.argument)
+        assert match is not None  # noqa: S101 - checked when it was read
+        once = 1 if "*" not in self.argument else FOREVER
+        return match["errno"], int(match["times"] or once)
+
+    @property
+    def seconds(self) -> float:
+        """Of a stop."""
+        return float(self.argument.removesuffix("s"))
+
+    @property
+    def variable(self) -> tuple[str, str]:
+        """Of a set: name and value."""
+        name, _, value = self.argument.partition("=")
+        return name, value
 
 
 def read_events(root: Table) -> tuple[PlannedEvent, ...]:
@@ -64,11 +145,10 @@ def read_events(root: Table) -> tuple[PlannedEvent, ...]:
         event = _event(table)
         for other in events:
             same = (other.launch, other.at) == (event.launch, event.at)
-            if same and (other.signal is None) == (event.signal is None):
-                kind = "fault" if event.signal is None else "signal"
+            if same and event.at != START and other.kind == event.kind:
                 raise table.error(
                     f"launch {event.launch} has an event at {event.at} already: {other.do}; an "
-                    f"instant has one {kind} at most",
+                    f"instant has one {event.kind} at most",
                     "at",
                 )
         events.append(event)
@@ -77,24 +157,22 @@ def read_events(root: Table) -> tuple[PlannedEvent, ...]:
 
 def _event(table: Table) -> PlannedEvent:
     table.only("launch", "at", "do")
-    event = PlannedEvent(table.whole("launch", least=1), table.text("at"), table.text("do"))
+    do = table.text("do")
+    name, colon, argument = do.partition(":")
+    kind = _KINDS.get(name)
+    at = START if "at" not in table and kind is _KINDS["set"] else table.text("at")
+    event = PlannedEvent(table.whole("launch", least=1), at, do)
+    if kind is None or bool(colon) != bool(kind.argument):
+        known = ", ".join(each.written for each in _KINDS.values())
+        raise table.error(f"not an event: {do!r}{nearest(name, _KINDS)}; there are {known}", "do")
+    if not re.fullmatch(kind.argument, argument):
+        raise table.error(f"not an event: {do!r}; expected {kind.written}", "do")
     try:
-        fault = event.fault
+        _ = event.fault
     except ScenarioError as error:
-        known = str(error).partition("; expected one of ")[2]
+        raise table.error(str(error), "do") from None
+    if not kind.can_happen(event.at):
         raise table.error(
-            f"not an event: {event.do!r}; expected {' or '.join(SIGNALS)} (to the target), or a "
-            f"fault of the provider: {known}",
-            "do",
-        ) from None
-    if fault is not None and event.request is None:
-        raise table.error(
-            f"{event.do!r} happens at a request, 'provider:N/request'; found {event.at!r}", "at"
-        )
-    if not _ANYWHERE.fullmatch(event.at):
-        raise table.error(
-            f"no signal can be sent at {event.at!r}; expected 'provider:N/request', or "
-            "'log:NAME#N/before', 'log@N/before', 'effect:NAME#N/before', or these with '/after'",
-            "at",
+            f"{event.do!r} cannot happen at {event.at!r}; expected {kind.instants}", "at"
         )
     return event

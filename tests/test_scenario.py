@@ -375,13 +375,22 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         (
             TURN,
             TURN + EVENT.replace("provider:500", "errno:ENOSPC"),
-            "s.toml:9: not an event: 'errno:ENOSPC'; expected signal:INT or signal:TERM (to the "
-            "target), or a fault of the provider: provider:STATUS (an error reply",
+            "s.toml:8: 'errno:ENOSPC' cannot happen at 'provider:1/request'; expected 'log:NAME#N/",
+        ),
+        (
+            TURN,
+            TURN + EVENT.replace("provider:500", "errno:ENOENT"),
+            "s.toml:9: not an event: 'errno:ENOENT'; expected errno:ENOSPC, errno:EIO*3 (the next ",
+        ),
+        (
+            TURN,
+            TURN + EVENT.replace("provider:500", "erno:ENOSPC"),
+            "s.toml:9: not an event: 'erno:ENOSPC'; did you mean 'errno'?; there are provider:FAULT",
         ),
         (
             TURN,
             TURN + SIGNAL.replace("log:assistant#1/before", "log:assistant#1/torn@3"),
-            "s.toml:8: no signal can be sent at 'log:assistant#1/torn@3'; expected 'provider:N/req",
+            "s.toml:8: 'signal:INT' cannot happen at 'log:assistant#1/torn@3'; expected 'provider:N",
         ),
         (
             TURN,
@@ -391,13 +400,13 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         (
             TURN,
             TURN + EVENT.replace("1/request", "1/response"),
-            "s.toml:8: 'provider:500' happens at a request, 'provider:N/request'; found",
+            "s.toml:8: 'provider:500' cannot happen at 'provider:1/response'; expected 'provider:N/",
         ),
         (
             TURN,
             TURN + EVENT + EVENT,
             "s.toml:13: launch 1 has an event at provider:1/request already: provider:500; an "
-            "instant has one fault at most",
+            "instant has one provider at most",
         ),
     ],
 )

@@ -102,11 +102,11 @@ def _simpler(kill: KillPoint, points: Sequence[str]) -> Iterator[KillPoint]:
         place = str(kill).partition("/")[0]
         earlier = points[: points.index(place)] if place in points else ()
         yield from (KillPoint.parse(f"{point}/{Phase.AFTER}") for point in earlier[-1:])
-        yield replace(kill, phase=Phase.AFTER, torn=None)
+        yield replace(kill, phase=Phase.AFTER, part=None)
     if kill.phase is Phase.TORN:
-        yield replace(kill, phase=Phase.BEFORE, torn=None)
-        if kill.torn != 1:
-            yield replace(kill, torn=1)
+        yield replace(kill, phase=Phase.BEFORE, part=None)
+        if kill.part != 1:
+            yield replace(kill, part=1)
 
 
 def _earlier(schedule: Schedule) -> Iterator[Schedule]:

@@ -12,18 +12,32 @@ The bytes promised, by kind of call (design section 2: the proof of a kill):
     rename, link         after: the bytes of the file that now bears the name, as `payload`
     unlink               after: no bytes
 
+A kill at the exchange with the model promises that the exchange had come to this instant, and
+that the log was what it was then: nothing of it became durable.
+
 Does not ask whether the target did right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from chaos.errors import UsageError
-from chaos.evidence import Blobs, Event, Evidence, Kill, Launch, LogWrite
+from chaos.evidence import (
+    Answered,
+    Blobs,
+    Effect,
+    Event,
+    Evidence,
+    FileChange,
+    Kill,
+    Launch,
+    LogWrite,
+    Request,
+)
 from chaos.judge.case import shown
 from chaos.judge.log import point_name, split_torn
-from chaos.points import KillPoint, Phase, Schedule
+from chaos.points import KillPoint, Phase, Schedule, Scope
 
 SIGKILL = 9
 
@@ -49,6 +63,8 @@ def kill_faults(kill: Kill, blobs: Blobs) -> list[str]:
         faults.append(
             f"expected a death by signal {SIGKILL}, found wait status {kill.wait_status:#06x}"
         )
+    if point.source == "provider":
+        return faults
     kept = _kept(point, kill)
     if kill.kept != kept:
         faults.append(f"expected {kept} bytes kept, found {kill.kept}")
@@ -67,7 +83,7 @@ def kill_faults(kill: Kill, blobs: Blobs) -> list[str]:
 def _kept(point: KillPoint, kill: Kill) -> int:
     """Bytes that reach the file where the kill happens as promised."""
     if point.phase is Phase.TORN:  # a torn call never keeps all of its bytes; else it was not torn
-        return min(point.torn or 0, max(kill.length - 1, 0))
+        return min(point.part or 0, max(kill.length - 1, 0))
     return kill.length if point.phase is Phase.AFTER else 0
 
 
@@ -157,35 +173,96 @@ def _planned(evidence: Evidence) -> Iterator[str]:
 
 
 def _meaning(evidence: Evidence, kill: Kill) -> Iterator[str]:
-    """The call that was killed is the one that its point names, counted in its launch."""
+    """What was killed at is what the point names, counted in its launch."""
     try:
         point = KillPoint.parse(kill.point)
     except UsageError:
         return  # said by `kill_faults`
-    writes = [
-        e
-        for e in evidence.of_launch(kill.launch)
-        if isinstance(e, LogWrite) and e.order < kill.order
-    ]
-    if point.name is None:
-        if len(writes) != point.ordinal:
-            yield f"{kill.point}: expected call {point.ordinal} on the log, found {len(writes)}"
-        return
+    events = [e for e in evidence.of_launch(kill.launch) if e.order < kill.order]
+    for fault in _MEANING[point.source](events, kill, point, evidence.blobs):
+        yield f"{kill.point}: {fault}"
+
+
+def _of_log(events: Sequence[Event], kill: Kill, point: KillPoint, blobs: Blobs) -> Iterator[str]:
+    """The killed call is the last that is recorded of the log."""
+    writes = [e.point for e in events if isinstance(e, LogWrite)]
     name, tool = kill.call, None
     if kill.length:
-        blobs = evidence.blobs
         name, tool = point_name(split_torn(blobs.get(kill.before))[1] + blobs.get(kill.payload))
-    if name != point.name or (point.tool is not None and tool != point.tool):
+    if point.name is not None and (name != point.name or point.detail not in (None, tool)):
         found = f"{name}[{tool}]" if tool else name
-        yield f"{kill.point}: the bytes handed over are of a {found}"
+        yield f"the bytes handed over are of a {found}"
+    yield from _number(writes, point, "the log")
+
+
+def _of_file(
+    events: Sequence[Event],
+    kill: Kill,
+    point: KillPoint,
+    blobs: Blobs,  # noqa: ARG001 - a row
+) -> Iterator[str]:
+    """The killed call is the last that is recorded of a file, unless its process outlived it."""
+    changes = [e for e in events if isinstance(e, FileChange)]
+    points = [e.point for e in changes]
+    outlived = kill.returned is None and kill.caller != kill.pid and kill.scope != Scope.TREE
+    if outlived:
+        points.append(point.place)
+    if point.name is not None and kill.call != point.name:
+        yield f"the call killed at is {kill.call}"
+    if not outlived and (not changes or changes[-1].path != kill.path):
+        yield f"the last change of a file is not of {kill.path}"
+    yield from _number(points, point, "files")
+
+
+def _of_effect(
+    events: Sequence[Event], kill: Kill, point: KillPoint, blobs: Blobs
+) -> Iterator[str]:
+    """The line handed over is the effect, which has happened as often as its number says."""
+    lines = blobs.get(kill.payload).decode("utf-8", "replace").split("\n")
+    if point.name is None:
+        return  # a call need not make a whole effect: its position cannot be told from effects
+    if point.name not in lines:
+        yield f"the bytes handed over are {lines}"
+    count = sum(isinstance(e, Effect) and e.name == point.name for e in events)
+    expected = point.ordinal if point.phase is Phase.AFTER else point.ordinal - 1
+    if count != expected:
+        yield f"expected {expected} effects of this name by then, found {count}"
+
+
+def _of_exchange(
+    events: Sequence[Event],
+    kill: Kill,  # noqa: ARG001 - a row
+    point: KillPoint,
+    blobs: Blobs,  # noqa: ARG001 - a row
+) -> Iterator[str]:
+    """The request had arrived, and of its answer as much was sent as the point says."""
+    arrived = any(isinstance(e, Request) and e.ordinal == point.ordinal for e in events)
+    sent = any(isinstance(e, Answered) and e.ordinal == point.ordinal for e in events)
+    if not arrived:
+        yield f"request {point.ordinal} had not arrived"
+    if sent != (point.phase is Phase.RESPONSE):
+        yield f"its answer had {'' if sent else 'not '}been sent"
+
+
+_MEANING: dict[str, Callable[[Sequence[Event], Kill, KillPoint, Blobs], Iterator[str]]] = {
+    "log": _of_log,
+    "file": _of_file,
+    "effect": _of_effect,
+    "provider": _of_exchange,
+}
+
+
+def _number(points: Sequence[str], point: KillPoint, of: str) -> Iterator[str]:
+    """The last of `points`, the calls of this source in order, has the number in the name."""
+    if point.name is None:
+        if len(points) != point.ordinal:
+            yield f"expected call {point.ordinal} on {of}, found {len(points)}"
+        return
     named = f"{point.source}:{point.name}"
-    wanted = f"{named}[{point.tool}]#" if point.tool else None
-    count = sum(
-        write.point.startswith(wanted) if wanted else _bare(write.point) == named
-        for write in writes
-    )
+    wanted = f"{named}[{point.detail}]#" if point.detail else None
+    count = sum(each.startswith(wanted) if wanted else _bare(each) == named for each in points)
     if count != point.ordinal:
-        yield f"{kill.point}: expected number {point.ordinal} of its kind, found number {count}"
+        yield f"expected number {point.ordinal} of its kind, found number {count}"
 
 
 def _bare(point: str) -> str:
@@ -204,7 +281,7 @@ def _continuity(evidence: Evidence) -> Iterator[str]:
     name, earlier = None, None  # of the log now, and before the last event
     for launch in evidence.launches:
         where = _where(launch)
-        if name is not None and launch.log_before != name:
+        if name is not None and launch.log_before != name and not launch.first:
             yield f"{where}: the log changed between two launches"
         name = earlier = launch.log_before
         for event in evidence.of_launch(launch.index):
@@ -219,7 +296,7 @@ def _continuity(evidence: Evidence) -> Iterator[str]:
 
 def _log_after(event: Event, name: str) -> str:
     if isinstance(event, Kill):
-        return event.after
+        return event.log_after
     return getattr(event, "log", name)
 
 
@@ -227,7 +304,7 @@ def _step(event: Event, name: str, earlier: str, blobs: Blobs) -> str | None:
     """What is wrong with an event that found the log `name`, and `earlier` one event before."""
     if isinstance(event, LogWrite):
         return _write_fault(event, blobs.get(name), blobs.get(event.log))
-    if isinstance(event, Kill):
+    if isinstance(event, Kill) and event.point.startswith("log"):
         # The killed call may have been recorded as a LogWrite of its own just before.
         if event.before not in (name, earlier):
             return "the log at the entry of the killed call is not the log of the event before"

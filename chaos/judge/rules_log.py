@@ -61,7 +61,7 @@ def _left(case: Case) -> Iterator[tuple[Launch, Sha]]:
     """The distinct logs that kills and launches left, in order."""
     seen: set[Sha] = set()
     for launch in case.evidence.launches:
-        kills = [e.after for e in case.evidence.of_launch(launch.index) if isinstance(e, Kill)]
+        kills = [e.log_after for e in case.evidence.of_launch(launch.index) if isinstance(e, Kill)]
         for name in (launch.log_before, *kills, launch.log_after):
             if name not in seen:
                 seen.add(name)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from chaos.errors import ChaosError
 from chaos.launch import proc
-from chaos.launch.model import GO, Action, Call, Command, tear
+from chaos.launch.model import GO, Action, Bystander, Call, Command, KillAt, Strike
 from chaos.launch.spawn import supported
 from chaos.launch.tracer import trace
 
@@ -114,7 +114,7 @@ def _tear() -> Check:
         return _check(name, ok, detail, cure)
 
 
-class _Probe:
+class _Probe(Bystander):
     """Tears the one write on `log` to 2 bytes and reads what is there."""
 
     def __init__(self, log: Path) -> None:
@@ -125,18 +125,10 @@ class _Probe:
         return "log" if path == os.path.realpath(self._log) else None
 
     def entering(self, call: Call) -> Action:
-        return tear(2) if call.length == 6 else GO
+        return Action(keep=2, strike=Strike(KillAt.EXIT)) if call.length == 6 else GO
 
-    def left(self, call: Call) -> None:
-        """Nothing to note."""
-
-    def executed(self, pid: int, argv: tuple[str, ...]) -> None:
-        """Nothing to note."""
-
-    def ended(self, pid: int, wait_status: int) -> None:
-        """Nothing to note."""
-
-    def dead(self, call: Call, action: Action, wait_status: int) -> None:  # noqa: ARG002
+    def dead(self, *_: object) -> None:
+        """Nothing has run since."""
         self.found = self._log.read_bytes()
 
 

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Protocol
 
 from chaos.evidence import Survivor
+from chaos.points import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +59,35 @@ class KillAt(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Strike:
+    """Whom to kill, and when. `victim` None is the process that made the call; where there was
+    no call, the root."""
+
+    at: KillAt
+    victim: int | None = None
+    scope: Scope = Scope.PROCESS
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Stop the process (SIGSTOP) at the stop of its call, until `rival`, a second start of the
+    target, has ended, or for `seconds`."""
+
+    rival: Command | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a call. Make one with the names and functions below."""
+    """What to do with a call, at its entry."""
 
-    name: str
-    keep: int | None = None  # bytes of the call that are carried out; None: all
+    keep: int | None = None  # bytes of the call that are carried out, 0 < keep < length; None: all
     errno: int = 0  # the call does not happen and returns this error
-    kill: KillAt | None = None
+    strike: Strike | None = None
+    pause: Pause | None = None  # before the call happens
 
 
-GO = Action("go")
-
-
-def kill_before() -> Action:
-    """Kill on entry: nothing of the call happens."""
-    return Action("before", kill=KillAt.ENTRY)
-
-
-def kill_after() -> Action:
-    """Let the call happen and kill at its exit, before the target's next instruction."""
-    return Action("after", kill=KillAt.EXIT)
-
-
-def tear(keep: int) -> Action:
-    """Let exactly `keep` bytes reach the file, then kill. 0 < keep < call.length."""
-    return Action("torn", keep=keep, kill=KillAt.EXIT)
-
-
-def short(keep: int) -> Action:
-    """Let the call write `keep` bytes only, and go on. 0 < keep < call.length."""
-    return Action("short", keep=keep)
-
-
-def fail(errno: int) -> Action:
-    """The call does nothing and returns -`errno`."""
-    return Action("fail", errno=errno)
+GO = Action()
 
 
 class Handler(Protocol):
@@ -109,19 +104,52 @@ class Handler(Protocol):
     def entering(self, call: Call) -> Action:
         """A watched call stands at its entry; nothing of it has happened."""
 
-    def left(self, call: Call) -> None:
-        """The call returned (`call.returned`). Not called for a call at which the engine killed
-        (`dead` is), nor where the thread died on its way out (the call may have happened)."""
+    def left(self, call: Call) -> Pause | None:
+        """The call returned (`call.returned`). Not called where the process that made it was
+        killed at it (`dead` is), nor where the thread died on its way out (the call may have
+        happened). A pause comes before the next instruction."""
+
+    def served(self) -> Strike | None:
+        """The service has worked: is a kill due, at what happened on the wire?"""
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
-        """A process other than the root began a program; it stands before its first instruction."""
+        """A process other than a root began a program; it stands before its first instruction."""
 
     def ended(self, pid: int, wait_status: int) -> None:
-        """A process other than the root was ended by a signal, which the engine did not send."""
+        """A process other than a root was ended by a signal, which the engine did not send."""
 
-    def dead(self, call: Call, action: Action, wait_status: int) -> None:
-        """The killed process is reaped and nothing else was resumed since: read the file now.
-        `call.returned` is None for a kill at entry."""
+    def rival_ended(self, command: Command, pid: int, wait_status: int) -> None:
+        """A root other than the first has ended."""
+
+    def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
+        """The victim `pid` is reaped, and nothing else was resumed since: read the file now.
+        `call.returned` is None for a kill at entry; `call` is None where none stood."""
+
+
+class Bystander:
+    """A handler that lets everything go: the base of those that want to see one thing."""
+
+    def entering(self, call: Call) -> Action:  # noqa: ARG002 - for those that override it
+        """Go."""
+        return GO
+
+    def left(self, call: Call) -> Pause | None:
+        """No pause."""
+
+    def served(self) -> Strike | None:
+        """No kill."""
+
+    def executed(self, pid: int, argv: tuple[str, ...]) -> None:
+        """Nothing to note."""
+
+    def ended(self, pid: int, wait_status: int) -> None:
+        """Nothing to note."""
+
+    def rival_ended(self, command: Command, pid: int, wait_status: int) -> None:
+        """Nothing to note."""
+
+    def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
+        """Nothing to note."""
 
 
 class Service(Protocol):
@@ -157,11 +185,12 @@ class Launcher(Protocol):
 class Outcome:
     """How a launch ended. No process of it is left."""
 
-    wait_status: int  # of the root process, as waitpid gives it
+    pid: int  # of the first root process
+    wait_status: int  # of it, as waitpid gives it
     killed: bool  # an action of the handler killed a process
-    timed_out: bool  # the root (or what a kill left) still ran at `limit_s` and was killed
+    timed_out: bool  # a root (or what a kill left) still ran at `limit_s` and was killed
     seconds: float
     stops: int  # ptrace stops served: the cost of tracing
-    survivors: tuple[Survivor, ...] = ()  # outlived the root by more than `grace_s`; then killed
+    survivors: tuple[Survivor, ...] = ()  # outlived the roots by more than `grace_s`; then killed
     unseen: tuple[str, ...] = ()  # durable changes that may have passed by the engine
     stacks: str = ""  # of a launch that timed out: where its threads stood

@@ -2,28 +2,41 @@
 
 `Stops.take` is given every status that waitpid returns. It keeps the two promises of order: one
 watched call in flight at a time, and nobody resumed between a kill and the look at what it left.
+A process that is paused stands at its stop, and under SIGSTOP, until its rival has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from chaos.errors import Unsupported
+from chaos.errors import HarnessError, Unsupported
 from chaos.launch import proc, ptrace
 from chaos.launch.decode import Edit, Watched, decode
 from chaos.launch.files import Files
 from chaos.launch.filter import FOREIGN
 from chaos.launch.held import hold_still
-from chaos.launch.model import Action, Call, Handler, KillAt, Service
+from chaos.launch.model import (
+    Action,
+    Call,
+    Command,
+    Handler,
+    KillAt,
+    Pause,
+    Service,
+    Started,
+    Strike,
+)
 from chaos.launch.ptrace import Gone, Registers
 from chaos.launch.table import Alarm, Arch, Row
 from chaos.launch.tracees import Tracees
+from chaos.points import Scope
 
 _GROUP_STOPS = frozenset({signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
 _NEW_THREAD = frozenset({ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE})
@@ -38,13 +51,26 @@ class _Flight:
     edit: Edit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Dying:
-    """The process killed at its point, not yet reaped."""
+    """Processes killed at a point, not all reaped."""
 
-    call: Call
-    action: Action
+    strike: Strike
+    victim: int
+    call: Call | None
+    left: set[int]  # processes still to be reaped
     since: float
+    status: int = 0  # wait status of the victim
+
+
+@dataclass(frozen=True, slots=True)
+class _Paused:
+    """A thread at its stop, until the rival `pid` has ended or it is `until` (monotonic)."""
+
+    tid: int
+    go_on: Callable[[], None]
+    rival: int | None
+    until: float
 
 
 class Stops:
@@ -57,6 +83,7 @@ class Stops:
         handler: Handler,
         service: Service | None,
         hold: Callable[[int], None] | None,
+        start: Callable[[Command], Started],  # another root, which is traced from now on
     ) -> None:
         self.tracees = Tracees(root)
         self.root_status: int | None = None
@@ -65,24 +92,43 @@ class Stops:
         self.unseen: dict[str, None] = {}  # an ordered set
         self._arch, self._rows = arch, arch.rows()
         self._handler, self._service, self._hold = handler, service, hold
+        self._start = start
         self._files = Files(handler.classify)
         self._flight: _Flight | None = None
         self._dying: _Dying | None = None
+        self._afterwards: list[
+            tuple[int, Callable[[], None]]
+        ] = []  # by thread: who outlives a kill
         self._ended_meanwhile: list[tuple[int, int]] = []  # other processes, while one is dying
-        self._waiting: deque[int] = deque()  # threads at the entry of a watched call
+        self._paused: list[_Paused] = []
+        # Threads at the entry of a watched call, while another call is in flight.
+        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
         self._programs: deque[tuple[int, int]] = deque()  # programs begun while a call is in flight
         self._parked: deque[tuple[int, int]] = deque()  # stops that came after a kill
+        self._rivals: dict[int, Command] = {}  # roots beside the first
+        self._roots_left = 1
         self._ending = False
 
     @property
     def over(self) -> bool:
-        """The root has ended, or a process was killed at its point: the rest has its grace."""
-        return self.root_status is not None or (self.killed and self._dying is None)
+        """The roots have ended, or a process was killed at its point: the rest has its grace."""
+        return not self._roots_left or (self.killed and self._dying is None)
 
     @property
     def killing_since(self) -> float | None:
         """When (monotonic) the kill happened that still waits for its end."""
         return None if self._dying is None else self._dying.since
+
+    @property
+    def wakes_at(self) -> float:
+        """When (monotonic) `wake` has something to do."""
+        return min((paused.until for paused in self._paused), default=math.inf)
+
+    def adopt(self, pid: int, command: Command) -> None:
+        """Another root is traced and runs."""
+        self.tracees.add_root(pid)
+        self._rivals[pid] = command
+        self._roots_left += 1
 
     def end(self) -> None:
         """Kill everything; from now on stops only lead to death."""
@@ -96,48 +142,84 @@ class Stops:
             self._ended(tid, status)
             return
         self.tracees.show(tid)
+        process = self.tracees.process(tid)
         if self._ending:
-            self.tracees.signal([self.tracees.process(tid)], signal.SIGKILL)
+            self.tracees.signal([process], signal.SIGKILL)
         elif self._dying is None:
             self._stopped(tid, status)
-        elif self.tracees.process(tid) != self._dying.call.pid:
-            self._parked.append((tid, status))
+        elif process not in self._dying.left:
+            if self._dying.strike.scope is Scope.TREE:  # born while its parent was being killed
+                self._dying.left.add(process)
+                self.tracees.signal([process], signal.SIGKILL)
+            else:
+                self._parked.append((tid, status))
+
+    def served(self) -> None:
+        """The service has worked. A kill that is due now waits for the call in flight."""
+        if self._dying is None and self._flight is None and not self._ending:
+            strike = self._handler.served()
+            if strike is not None:
+                self._kill(strike, None)
+
+    def wake(self) -> None:
+        """Let go on whose time of pause is over."""
+        now = time.monotonic()
+        self._go_on(lambda paused: paused.until <= now)
 
     # -- ends -------------------------------------------------------------------------------
 
     def _ended(self, tid: int, status: int) -> None:
         leads = tid in self.tracees and self.tracees.process(tid) == tid
         self.tracees.end(tid)
-        if tid == self.tracees.root:
-            self.root_status = status
         self._abandon(tid)
+        if leads and tid in self.tracees.roots:
+            self._roots_left -= 1
+            if tid == self.tracees.root:
+                self.root_status = status
         if self._ending:
             return
-        at_its_point = self._dying is not None and self._dying.call.pid == tid
-        if leads and os.WIFSIGNALED(status) and tid != self.tracees.root and not at_its_point:
-            if self._dying is None:
-                self._handler.ended(tid, status)
+        dying = self._dying
+        struck = dying is not None and tid in dying.left
+        if leads and not struck:
+            if dying is None:
+                self._tell_end(tid, status)
             else:  # it may have ended because of the kill, whose own end is heard of later
                 self._ended_meanwhile.append((tid, status))
-        if self._dying is None:
+        if dying is None:
             self._next()
-        elif self._dying.call.pid == tid:
-            self._dead(self._dying, status)
+        elif leads and struck:
+            dying.left.discard(tid)
+            if tid == dying.victim:
+                dying.status = status
+            if not dying.left:
+                self._dead(dying)
+
+    def _tell_end(self, pid: int, status: int) -> None:
+        if pid in self._rivals:
+            self._handler.rival_ended(self._rivals[pid], pid, status)
+            self._go_on(lambda paused: paused.rival == pid)
+        elif pid != self.tracees.root and os.WIFSIGNALED(status):
+            self._handler.ended(pid, status)
 
     def _abandon(self, tid: int) -> None:
         """The thread does not stand at or in a call any more."""
         if self._flight is not None and self._flight.watched.call.tid == tid:
             self._flight = None
-        with contextlib.suppress(ValueError):
-            self._waiting.remove(tid)
+        self._paused = [paused for paused in self._paused if paused.tid != tid]
+        self._waiting = deque(waiting for waiting in self._waiting if waiting[0] != tid)
 
-    def _dead(self, dying: _Dying, status: int) -> None:
-        """The killed process is reaped: look first, then let the others go on."""
-        self._handler.dead(dying.call, dying.action, status)
+    def _dead(self, dying: _Dying) -> None:
+        """The killed processes are reaped: look first, then let the others go on."""
+        self._handler.dead(dying.call, dying.strike, dying.victim, dying.status)
         self._dying = None
         for tid, ended in self._ended_meanwhile:
-            self._handler.ended(tid, ended)
+            self._tell_end(tid, ended)
         self._ended_meanwhile.clear()
+        for tid, go_on in self._afterwards:
+            if tid in self.tracees:
+                with contextlib.suppress(Gone):
+                    go_on()
+        self._afterwards.clear()
         while self._parked and self._dying is None:
             tid, parked = self._parked.popleft()
             if tid in self.tracees:
@@ -157,6 +239,8 @@ class Stops:
                 ptrace.listen(tid)
             elif event == ptrace.EVENT_EXEC and self._flight is not None:
                 self._programs.append((tid, status))  # the log is changing at this very moment
+            elif event == ptrace.EVENT_EXEC and not self._wire_is_drained():
+                self._parked.append((tid, status))
             else:
                 self._event(tid, event)
                 # Only a signal-delivery stop has a signal to pass on.
@@ -170,14 +254,16 @@ class Stops:
             if former != tid:  # a thread took over the id of its process
                 self.tracees.forget(former)
                 self._abandon(tid)
-            if tid != self.tracees.root:
-                self._drain_wire()
+            if tid not in self.tracees.roots:
                 self._handler.executed(tid, proc.argv(tid))
 
-    def _drain_wire(self) -> None:
-        """Whatever the target sent before this moment is ordered before it."""
+    def _wire_is_drained(self) -> bool:
+        """Whatever the target sent before this moment is ordered before it. False: something on
+        the wire led to a kill."""
         if self._service is not None:
             self._service.serve()
+            self.served()
+        return self._dying is None
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -200,20 +286,35 @@ class Stops:
             watched = None
         if watched is None:
             ptrace.resume(tid)
-        elif self._flight is not None:
-            self._waiting.append(tid)
+        elif self._flight is not None or not self._wire_is_drained():
+            self._waiting.append((tid, lambda: self._entry(tid)))
         else:
             self._decide(row, registers, watched)
 
     def _decide(self, row: Row, registers: Registers, watched: Watched) -> None:
-        self._drain_wire()
         call = watched.call
         action = self._handler.entering(call)
-        if action.kill is KillAt.ENTRY:
-            self._kill(call, action)
+
+        def carry_out() -> None:
+            strike = action.strike
+            if strike is not None and strike.at is KillAt.ENTRY:
+                self._kill(strike, call, lambda: self._fly(row, registers, watched, action))
+            else:
+                self._fly(row, registers, watched, action)
+
+        if action.pause is None:
+            carry_out()
+        else:
+            self._pause(call, action.pause, carry_out)
+
+    def _fly(self, row: Row, registers: Registers, watched: Watched, action: Action) -> None:
+        """Let the call happen, as the action has it."""
+        tid = watched.call.tid
+        if self._flight is not None or self._dying is not None:  # by now
+            self._waiting.append((tid, lambda: self._fly(row, registers, watched, action)))
             return
-        edit = Edit(row, registers, call, action)
-        ptrace.resume_to_exit(call.tid)
+        edit = Edit(row, registers, watched.call, action)
+        ptrace.resume_to_exit(tid)
         self._flight = _Flight(watched, action, edit)
 
     def _exit(self, tid: int) -> None:
@@ -227,11 +328,18 @@ class Stops:
         if call.returned == 0:
             for inode in flight.watched.doomed:
                 self._files.forget(inode)
-        if flight.action.kill is KillAt.EXIT:
-            self._kill(call, flight.action)
+        strike = flight.action.strike
+        if strike is not None and strike.at is KillAt.EXIT:
+            self._kill(strike, call, lambda: ptrace.resume(tid))
             return
-        self._handler.left(call)
-        ptrace.resume(tid)
+        pause = self._handler.left(call)
+        self.served()
+        if pause is not None:
+            self._pause(call, pause, lambda: ptrace.resume(tid))
+        elif self._dying is not None:
+            self._afterwards.append((tid, lambda: ptrace.resume(tid)))
+        else:
+            ptrace.resume(tid)
         self._next()
 
     def _next(self) -> None:
@@ -242,18 +350,69 @@ class Stops:
                 self._stopped(tid, status)
         while self._waiting and self._flight is None and self._dying is None:
             with contextlib.suppress(Gone):
-                self._entry(self._waiting.popleft())
+                self._waiting.popleft()[1]()
 
-    def _kill(self, call: Call, action: Action) -> None:
-        self.killed = True
-        self._dying = _Dying(call, action, time.monotonic())
-        if self._hold is None:
-            os.kill(call.pid, signal.SIGKILL)
+    # -- pauses -----------------------------------------------------------------------------
+
+    def _pause(self, call: Call, pause: Pause, go_on: Callable[[], None]) -> None:
+        """Stop the whole process where its thread stands, and let the rival run."""
+        self.tracees.signal([call.pid], signal.SIGSTOP)
+        rival = self._start(pause.rival).pid if pause.rival is not None else None
+        if rival is not None and pause.rival is not None:
+            self.adopt(rival, pause.rival)
+        until = math.inf if rival is not None else time.monotonic() + pause.seconds
+        self._paused.append(_Paused(call.tid, go_on, rival, until))
+
+    def _go_on(self, is_over: Callable[[_Paused], bool]) -> None:
+        for paused in [paused for paused in self._paused if is_over(paused)]:
+            self._paused.remove(paused)
+            self.tracees.signal([self.tracees.process(paused.tid)], signal.SIGCONT)
+            if self._dying is not None:
+                self._afterwards.append((paused.tid, paused.go_on))
+                continue
+            with contextlib.suppress(Gone):
+                paused.go_on()
+
+    # -- kills ------------------------------------------------------------------------------
+
+    def _kill(
+        self, strike: Strike, call: Call | None, go_on: Callable[[], None] = lambda: None
+    ) -> None:
+        """Kill at a point. `go_on` is for the thread that made the call, if it outlives that."""
+        victim = strike.victim or (call.pid if call else self.tracees.root)
+        others = {
+            Scope.PROCESS: lambda: [victim],
+            Scope.GROUP: lambda: self.tracees.group(victim),
+            Scope.TREE: self.tracees.processes,
+        }[strike.scope]()
+        struck = {victim, *others} & set(self.tracees.processes())
+        if victim not in struck:  # it ended by itself: nothing is killed, and nothing proven
+            with contextlib.suppress(Gone):
+                go_on()
             return
-        at_exit = {call.tid} if action.kill is KillAt.EXIT else set()
-        at_entry = {*self._waiting, call.tid} - at_exit
-        status = hold_still(self._arch, self.tracees, call.pid, at_entry, at_exit, self._hold)
-        self._waiting = deque(tid for tid in self._waiting if tid in self.tracees)
+        self.killed = True
+        self._dying = _Dying(strike, victim, call, struck, time.monotonic())
+        if call is not None and call.pid not in struck:
+            self._afterwards.append((call.tid, go_on))
+        if self._hold is None:
+            self.tracees.signal(struck, signal.SIGKILL)
+        else:
+            self._hold_and_kill(self._hold, self._dying, struck)
+
+    def _hold_and_kill(
+        self, hold: Callable[[int], None], dying: _Dying, struck: Collection[int]
+    ) -> None:
+        """A debugger may look at the victim first."""
+        call = dying.call
+        if call is None or call.pid != dying.victim or len(struck) > 1:
+            raise HarnessError(
+                "--hold stops a process at a call of its own; this kill is of another process than "
+                "the one that stands at the point, or of several: replay it without --hold"
+            )
+        at_exit = {call.tid} if dying.strike.at is KillAt.EXIT else set()
+        at_entry = {*(tid for tid, _ in self._waiting), call.tid} - at_exit
+        status = hold_still(self._arch, self.tracees, call.pid, at_entry, at_exit, hold)
+        self._waiting = deque(each for each in self._waiting if each[0] in self.tracees)
         self._ended(call.pid, status)
 
     # -- signs of what passes by ------------------------------------------------------------

@@ -19,7 +19,8 @@ class Tracees:
     """All traced threads that have not been reaped."""
 
     def __init__(self, root: int) -> None:
-        self.root = root
+        self.root = root  # the first
+        self.roots = {root}  # every process that the engine started
         self._process: dict[int, int] = {root: root}  # thread -> process
         self._unannounced: set[int] = set()  # showed itself, or ended, before its parent's event
 
@@ -28,6 +29,11 @@ class Tracees:
 
     def __bool__(self) -> bool:
         return bool(self._process)
+
+    def add_root(self, pid: int) -> None:
+        """The engine started another process, beside the first."""
+        self.roots.add(pid)
+        self._process[pid] = pid
 
     def announce(self, tid: int) -> None:
         """The parent's event: a new thread, which may be known already, or gone again."""
@@ -63,6 +69,11 @@ class Tracees:
         """The threads of one process."""
         return [tid for tid, owner in self._process.items() if owner == process]
 
+    def group(self, process: int) -> list[int]:
+        """The processes of its process group, itself included."""
+        wanted = _group(process)
+        return [pid for pid in self.processes() if pid == process or _group(pid) == wanted]
+
     def survivors(self) -> tuple[Survivor, ...]:
         """Processes that still live; one that is only waiting to be reaped does not."""
         alive = (tid for tid in self._process if proc.state(tid) not in "ZX")
@@ -74,3 +85,10 @@ class Tracees:
         for pid in processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def _group(process: int) -> int:
+    try:
+        return os.getpgid(process)
+    except ProcessLookupError:
+        return -process  # gone: nobody else's

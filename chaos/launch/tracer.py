@@ -18,7 +18,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Self
 
 from chaos.errors import HarnessError, Unsupported
 from chaos.launch import proc, ptrace
@@ -41,13 +42,14 @@ def trace(
     grace_s: float,
     launcher: Launcher | None = None,
     hold: Callable[[int], None] | None = None,
+    rivals: Sequence[Command] = (),
 ) -> Outcome:
     """Run `command` until no process of it is left.
 
-    The root may run for `limit_s`; what outlives it (or a kill) by `grace_s` is a survivor and
-    is killed. `launcher` makes the root process (default: exec). With `hold`, a kill first stops
-    the process at its point, gives it free for a debugger and calls `hold(pid)`; the kill happens
-    when that returns.
+    `rivals` are further starts of the target at the same instant. Each root may run for `limit_s`;
+    what outlives them (or a kill) by `grace_s` is a survivor and is killed. `launcher` makes the
+    roots (default: exec). With `hold`, a kill first stops the process at its point, gives it free
+    for a debugger and calls `hold(pid)`; the kill happens when that returns.
 
     Raises CannotStart, Unsupported (tracing refused), HarnessError, and whatever the handler or
     the service raise.
@@ -56,17 +58,45 @@ def trace(
     reaper = ptrace.subreaper(True)
     try:
         launcher = launcher or ExecLauncher()
-        started = launcher.start(command)
-        try:
-            with Waiter(service) as waiter:
-                stops = Stops(arch, started.pid, handler, service, hold)
-                return _Launch(stops, waiter, launcher, service, limit_s, grace_s).run(
-                    started, command
-                )
-        finally:
-            os.close(started.report)
+        with _Starter(launcher) as starter, Waiter(service) as waiter:
+            root = starter.prepare(command)
+            stops = Stops(arch, root.pid, handler, service, hold, starter.start)
+            launch = _Launch(stops, waiter, launcher, service, limit_s, grace_s)
+            return launch.run(starter, root, rivals)
     finally:
         ptrace.subreaper(reaper)
+
+
+class _Starter:
+    """Starts the roots of a launch, and knows what kept one from its program."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._started: list[tuple[Started, Command]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for started, _command in self._started:
+            os.close(started.report)
+
+    def prepare(self, command: Command) -> Started:
+        """A child that waits for its tracer. Raises CannotStart."""
+        started = self._launcher.start(command)
+        self._started.append((started, command))
+        return started
+
+    def start(self, command: Command) -> Started:
+        """A child that is traced, and runs. Raises CannotStart, Unsupported."""
+        started = self.prepare(command)
+        seize(started)
+        return started
+
+    def check(self) -> None:
+        """Raises what kept the program of a root that has ended from starting, if anything."""
+        for started, command in self._started:
+            read_report(started, command)
 
 
 class _Launch:
@@ -89,9 +119,13 @@ class _Launch:
         self._in_grace = False
         self._timed_out = False
 
-    def run(self, started: Started, command: Command) -> Outcome:
+    def run(self, starter: _Starter, root: Started, rivals: Sequence[Command]) -> Outcome:
         try:
-            _seize(started)
+            prepared = [(starter.prepare(rival), rival) for rival in rivals]
+            seize(root)
+            for started, rival in prepared:
+                seize(started)
+                self._stops.adopt(started.pid, rival)
             self._serve()
             survivors = self._tracees.survivors() if self._in_grace else ()
             stacks = ""
@@ -102,9 +136,10 @@ class _Launch:
             self._end()
         if self._service is not None:
             self._service.serve()  # what the dead left on the wire
-        read_report(started, command)
+        starter.check()
         assert self._stops.root_status is not None  # noqa: S101 - `_end` leaves nobody
         return Outcome(
+            pid=root.pid,
             wait_status=self._stops.root_status,
             killed=self._stops.killed,
             timed_out=self._timed_out,
@@ -128,9 +163,12 @@ class _Launch:
                 return
             # What a death does to the wire is for after the look at what the dead left.
             alive = self._stops.killing_since is None
-            if self._waiter.wait(self._until() - now if dry else 0.0, with_service=alive):
+            until = min(self._until(), self._stops.wakes_at)
+            if self._waiter.wait(until - now if dry else 0.0, with_service=alive):
                 assert self._service is not None  # noqa: S101 - only a service makes it ready
                 self._service.serve()
+                self._stops.served()
+            self._stops.wake()
 
     def _until(self) -> float:
         """The deadline; a kill in progress is always seen to its end."""
@@ -175,7 +213,7 @@ class _Launch:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _seize(started: Started) -> None:
+def seize(started: Started) -> None:
     """Become the tracer of the waiting child and let it go. Raises Unsupported."""
     try:
         ptrace.seize(started.pid)

@@ -43,6 +43,9 @@ class Desk(Protocol):
     def decided(self, ordinal: int, request: Received, answer: Answer) -> None:
         """Journal the decision; nothing of the answer is sent yet."""
 
+    def held(self, ordinal: int) -> None:
+        """As much of an answer as is sent before it is held went out."""
+
     def answered(self, ordinal: int, complete: bool) -> None:
         """The answer went out as decided; complete: to the last byte of a whole one."""
 
@@ -67,6 +70,7 @@ class Client:
         self._request: Received | None = None
         self._why_foreign = ""
         self._answer: Answer | None = None
+        self._held = False
 
     @property
     def interest(self) -> int:
@@ -209,6 +213,9 @@ class Client:
     def _ended(self, ending: Ending) -> None:
         """Every byte of the answer is with the kernel."""
         if ending is Ending.HOLD:
+            if self._ordinal is not None and not self._held:
+                self._held = True
+                self._desk.held(self._ordinal)
             return
         if ending is not Ending.COMPLETE:
             self.drop(reset=ending is Ending.RESET)

@@ -59,6 +59,9 @@ class ProviderObserver(Protocol):
         Status 0: nothing is answered; `reason` says why not an untouched 200.
         """
 
+    def held(self, ordinal: int) -> None:
+        """What is sent of an answer that is held is with the kernel."""
+
     def answered(self, ordinal: int, complete: bool) -> None:
         """The last byte of the answer is with the kernel; not complete: it never will be."""
 
@@ -243,6 +246,11 @@ class MockProvider:
                 usage=answer.usage,
                 injected=answer.injected,
             )
+
+    def held(self, ordinal: int) -> None:
+        """Pass on how far a held answer is out."""
+        if self._launch is not None:
+            self._launch.observer.held(ordinal)
 
     def answered(self, ordinal: int, complete: bool) -> None:
         """Journal that the answer is out, or never will be."""

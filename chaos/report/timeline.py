@@ -18,10 +18,12 @@ from chaos.evidence import (
     Evidence,
     Exec,
     FileChange,
+    Injected,
     Kill,
     Launch,
     LogWrite,
     Request,
+    Rival,
     Signal,
 )
 from chaos.judge.log import Fact, read_log
@@ -33,12 +35,16 @@ _SHORT = 100  # characters of a command line or a message
 
 def kill_in_words(kill: Kill) -> str:
     """What the point means for this call: how much of it happened before SIGKILL."""
-    phase = KillPoint.parse(kill.point).phase
+    point = KillPoint.parse(kill.point)
+    phase = point.phase
     size = f"of {kill.length} bytes" if kill.length else "(no data)"
     return {
         Phase.BEFORE: f"on entry of {kill.call} {size}: nothing of it happened",
         Phase.TORN: f"inside {kill.call} {size}: exactly {kill.kept} bytes reached the file",
         Phase.AFTER: f"when {kill.call} {size} was done, before the next instruction",
+        Phase.REQUEST: f"when request {point.ordinal} had been received, nothing of it answered",
+        Phase.CHUNK: f"when {point.part} events of answer {point.ordinal} had been sent",
+        Phase.RESPONSE: f"when answer {point.ordinal} had been sent, nothing of it durable",
     }[phase]
 
 
@@ -139,6 +145,12 @@ def event_in_words(event: Event) -> str:
             return f"signal   SIG{event.name} at {visible(event.at, _SHORT)}"
         case Ended():
             return f"process  {event.pid} ended by signal {event.signal}  {_command(event.argv)}"
+        case Injected():
+            return f"event    {event.do} at {event.call} of process {event.pid}"
+        case Rival():
+            end = f"signal {event.signal}" if event.signal else f"exit code {event.exit_code}"
+            beside = "" if event.held is None else f", while process {event.held} was stopped"
+            return f"start    process {event.pid} beside it ended: {end}{beside}"
         case Kill():
             return f"KILL     {visible(event.point)}"
 

@@ -44,7 +44,14 @@ UNKNOWN = "unknown"
 
 _PLACE_OF_RULE = {rule.id: place for place, rule in enumerate(RULES)}
 _IN_A_TURN = frozenset({"assistant", "toolStarted", "toolResult"})
-_SIMPLEST = (Phase.AFTER, Phase.BEFORE, Phase.TORN)
+_SIMPLEST = (
+    Phase.AFTER,
+    Phase.BEFORE,
+    Phase.REQUEST,
+    Phase.RESPONSE,
+    Phase.CHUNK,
+    Phase.TORN,
+)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
 
 

@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
-from chaos.evidence import STEP_ROLES, Evidence, Facts, Launch
+from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch
 from chaos.explore.work import Beyond
+from chaos.judge.history import history_of
 from chaos.judge.log import read_log
 from chaos.launch.tracer import trace
-from chaos.points import PlannedLaunch, Schedule
+from chaos.points import Phase, PlannedLaunch, Schedule
+from chaos.provider.faults import Fault
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
+from chaos.supervise.intervene import intervene
 from chaos.supervise.recorder import Recorder
 from chaos.supervise.stage import Stage
 from chaos.supervise.steps import compacts, next_launch
@@ -75,7 +78,13 @@ class Course:
         self.events = events
         self.hold = hold
         self.launches: list[Launch] = list(start.launches) if start else []
-        self.recorder = Recorder(stage.room, self._key_of if harvest else None, start)
+        self.recorder = Recorder(
+            stage.room,
+            self._key_of if harvest else None,
+            start,
+            scope=scenario.kill.scope,
+            temporary=self.target.temporary,
+        )
         self.image = ""  # key of the last crash image
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
@@ -108,6 +117,8 @@ class Course:
                     merged = merge(self.image) if self._kills_are_over() else None
                     if merged is not None:
                         return self._evidence(merged)
+                    continue
+                if self._failed_by_event(launch):
                     continue
                 may_follow = self._may_follow(launch)
             self._step += 1
@@ -151,6 +162,15 @@ class Course:
         ends = (name for name in _MAY_FOLLOW if codes[name] == launch.exit_code)
         return _MAY_FOLLOW.get(next(ends, ""), ())
 
+    def _failed_by_event(self, launch: Launch) -> bool:
+        """Did an error that an event injected end it, with its step not done? The user starts it
+        again, as after a kill."""
+        if not any(isinstance(e, Injected) for e in self.recorder.events_of(launch.index)):
+            return False
+        log = self.stage.room.log()
+        again = self._next(log) == (launch.step, launch.role)
+        return again or history_of(log).open_operation is not None
+
     def _next(self, log: bytes) -> tuple[int, str]:
         """The step and the role of the launch that would follow, with `log` as the session log."""
         begun = self._begun.get(self._step, log)
@@ -184,18 +204,32 @@ class Course:
         index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
         if index >= MAX_LAUNCHES:
             raise AssertionError("a schedule has at most one kill a launch and so must end")
-        kill = self.schedule.kill_at(index)
+        planned = self.schedule.of(index)
+        for what in planned.first:
+            intervene(room, what)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self._begun.setdefault(step, room.log())
         with_events = self.events and role in STEP_ROLES
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
-        signals = {e.at: e.signal for e in events if e.signal}
-        harvest = role in STEP_ROLES and self._kills_are_over()
-        self.recorder.begin(index, kill, signals, harvest=harvest)
+        env = dict(e.variable for e in events if e.kind == "set")
+        rivals = [
+            self.stage.command(self.scenario, role, prompt, env, number)
+            for number in range(1, planned.starts)
+        ]
+        self.recorder.begin(
+            index,
+            planned.kill,
+            events,
+            harvest=role in STEP_ROLES and self._kills_are_over(),
+            rivals=rivals,
+            rival=self.stage.command(self.scenario, "resume", None, env, 1),
+        )
         turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
         faults = {e.request: e.fault for e in events if e.request and e.fault}
+        if planned.kill and planned.kill.phase in (Phase.REQUEST, Phase.CHUNK):
+            faults[planned.kill.ordinal] = Fault("hold", after=planned.kill.part)
         self.stage.open((*turns, *PROBE_TURNS), faults, self.recorder)
-        command = self.stage.command(self.scenario, role, prompt)
+        command = self.stage.command(self.scenario, role, prompt, env)
         outcome = trace(
             command,
             self.recorder,
@@ -203,7 +237,8 @@ class Course:
             limit_s=self.target.launch_limit_s,
             grace_s=self.target.grace_s,
             launcher=self.stage.launcher,
-            hold=self._hold if self.hold and kill else None,
+            hold=self._hold if self.hold and planned.kill else None,
+            rivals=rivals,
         )
         self.stage.mock.end()
         self.recorder.finish_launch()
@@ -215,8 +250,11 @@ class Course:
             prompt=prompt,
             log_before=before,
             files_before=files,
+            first=planned.first,
             **self.stage.ended(outcome, blobs, self.recorder.unseen),
         )
+        if rivals:
+            launch = self.recorder.first_among_rivals(launch, self.target.exit_codes["busy"])
         self.launches.append(launch)
         return launch
 

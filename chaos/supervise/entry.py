@@ -11,6 +11,7 @@ from chaos.evidence import ABSENT, Blobs, Process
 from chaos.launch.model import Call
 from chaos.launch.proc import argv
 from chaos.points import KillPoint
+from chaos.supervise.naming import SYNCS
 from chaos.supervise.room import Room
 
 
@@ -21,18 +22,30 @@ class Entry:
         self.call = call
         self.log_bytes = room.log()
         self.log = blobs.put(self.log_bytes)
-        self.kill: KillPoint | None = None
+        self.kill: KillPoint | None = None  # the call is to be killed at
         self.tree: tuple[Process, ...] = ()  # where the process is to be killed
-        self.instants: tuple[str, ...] = ()  # its names in a scenario's events, without a phase
-        self.position = 0  # > 0: a kill point on the session log
-        self.point = ""
+        self.instants: tuple[str, ...] = ()  # its names, without a phase; the fullest comes last
         self.path = Path(call.new_path or call.path)
         self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
+        # The bytes that a call brings: those of a write; of a rename, the file that is renamed.
+        moved = room.read(Path(call.path)) if call.new_path else None
+        self.payload = blobs.put(call.data if moved is None else moved)
         self.argv: tuple[str, ...] = ()
         self.holds_log = False
         if call.label == "effect":
+            self.content = blobs.put(room.read(room.effects) or b"")
             self.argv = argv(call.pid)
             self.holds_log = _holds(call.pid, room.log_path())
+
+    @property
+    def point(self) -> str:
+        """Its fullest name."""
+        return self.instants[-1]
+
+    @property
+    def kills(self) -> bool:
+        """Is it a kill point? A sync is none: it changes no byte."""
+        return self.call.name not in SYNCS
 
 
 def _holds(pid: int, log: Path | None) -> bool:

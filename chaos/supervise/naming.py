@@ -1,7 +1,8 @@
 """The names of the instants of one launch: counted as they come, by meaning and by position.
 
-Pure. `log:toolStarted[bash]#1`, `log:toolStarted#2` and `log@5` may name the same call on the log;
-`effect:deploy#1` names a line in the effect journal. Phases are the caller's business.
+Pure. An instant has several names, the fullest comes last: `log@5`, `log:toolStarted#2` and
+`log:toolStarted[bash]#1` may be the same call on the log. Phases are the caller's business. A name
+that could not be read back (a path with a semicolon) is not given.
 """
 
 from __future__ import annotations
@@ -9,43 +10,60 @@ from __future__ import annotations
 from collections import Counter
 
 from chaos.judge.log import point_name, split_torn
+from chaos.judge.workspace import is_temporary
 from chaos.launch.model import Call
-from chaos.points import KillPoint
+from chaos.points import is_place
+
+# A sync changes no byte: its instants are the write's `after`. It can fail, but not be killed at.
+SYNCS = frozenset({"fsync", "fdatasync"})
 
 
 class Naming:
-    """Counts the calls on the log, and the effects, of one launch."""
+    """Counts the calls on the log and on files, and the effects, of one launch."""
 
-    def __init__(self) -> None:
-        self.position = 0  # of the last call on the log, from 1
-        self._calls: Counter[tuple[str, str | None]] = Counter()
-        self._effects: Counter[str] = Counter()
-        self._last: tuple[str, str | None] = ("", None)
+    def __init__(self, temporary: tuple[str, ...] = ()) -> None:
+        self._temporary = temporary  # globs: such files are named by chance, so they go by these
+        self._positions: Counter[str] = Counter()  # by source
+        self._seen: Counter[str] = Counter()  # by name without ordinal
 
-    def call(self, call: Call, log: bytes) -> tuple[str, ...]:
-        """The names of the next call on the log, which finds it as `log`; the fullest comes last.
-        It is named by the line it completes, else by the call itself."""
+    def log(self, call: Call, log: bytes) -> tuple[str, ...]:
+        """The names of the next call on the log, which finds it as `log`: by the line that it
+        completes, else by the call itself."""
         name, tool = call.name, None
         if call.length:
             name, tool = point_name(split_torn(log)[1] + call.data)
-        self.position += 1
-        self._last = name, tool
-        self._calls[name, None] += 1
-        names = (f"log@{self.position}", f"log:{name}#{self._calls[name, None]}")
-        if tool is None:
-            return names
-        self._calls[name, tool] += 1
-        return (*names, f"log:{name}[{tool}]#{self._calls[name, tool]}")
+        return self._names("log", call, tool, name)
 
-    def effect(self, name: str) -> str:
-        """The name of the next effect `name`."""
-        self._effects[name] += 1
-        return f"effect:{name}#{self._effects[name]}"
+    def file(self, call: Call, path: str) -> tuple[str, ...]:
+        """The names of the next call on a workspace file."""
+        globs = (glob for glob in self._temporary if is_temporary(path, (glob,)))
+        return self._names("file", call, next(globs, path))
 
-    def reached(self, kill: KillPoint) -> bool:
-        """Is the last call the one that a kill point names?"""
-        if kill.name is None:
-            return kill.ordinal == self.position
-        name, tool = self._last
-        same_tool = kill.tool is None or kill.tool == tool
-        return kill.name == name and same_tool and self._calls[name, kill.tool] == kill.ordinal
+    def effects(self, call: Call, names: list[str]) -> tuple[str, ...]:
+        """The names of the next call on the effect journal, which makes these effects."""
+        named = [self._counted(f"effect:{name}") for name in names]
+        return self._positioned("effect", call, named)
+
+    def position(self, source: str) -> int:
+        """How many calls of this source there were."""
+        return self._positions[source]
+
+    def _names(
+        self, source: str, call: Call, detail: str | None, name: str = ""
+    ) -> tuple[str, ...]:
+        name = name or call.name
+        names = [self._counted(f"{source}:{name}")]
+        if detail is not None:
+            names.append(self._counted(f"{source}:{name}[{detail}]"))
+        return self._positioned(source, call, names)
+
+    def _positioned(self, source: str, call: Call, names: list[str]) -> tuple[str, ...]:
+        good = tuple(filter(is_place, names))
+        if call.name in SYNCS:
+            return good
+        self._positions[source] += 1
+        return (f"{source}@{self._positions[source]}", *good)
+
+    def _counted(self, name: str) -> str:
+        self._seen[name] += 1
+        return f"{name}#{self._seen[name]}"

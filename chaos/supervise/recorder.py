@@ -13,8 +13,9 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from chaos.evidence import (
     ABSENT,
@@ -25,23 +26,25 @@ from chaos.evidence import (
     Event,
     Exec,
     FileChange,
+    Injected,
     Kill,
+    Launch,
     LogWrite,
     Request,
+    Rival,
     Sha,
     Signal,
 )
-from chaos.launch.model import GO, Action, Call, kill_after, kill_before, tear
-from chaos.points import KillPoint, Phase, torn_ends
+from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
+from chaos.points import KillPoint, Phase, Scope, torn_ends
+from chaos.scenario_events import PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint
+from chaos.supervise.due import Due
 from chaos.supervise.entry import Entry
 from chaos.supervise.journal import Journal, lines_of
-from chaos.supervise.naming import Naming
+from chaos.supervise.naming import SYNCS, Naming
 from chaos.supervise.processes import tree_of
 from chaos.supervise.room import Room
-
-# A sync changes no byte and is no kill point of its own: its instants are the write's `after`.
-_CHANGES_NO_FILE = frozenset({"fsync", "fdatasync"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,15 @@ class Harvested:
     image: str  # its key
 
 
+@dataclass(slots=True)
+class _Started:
+    """A rival that runs, and what there was when it started."""
+
+    command: Command
+    log: Sha
+    held: int | None
+
+
 class Recorder:
     """Events of a lineage in one order, and the kill decisions of its schedule."""
 
@@ -61,46 +73,58 @@ class Recorder:
         room: Room,
         key_of: Callable[[bytes], str] | None = None,
         start: Checkpoint | None = None,
+        scope: Scope | None = None,  # of the kills; None: what the point suggests
+        temporary: tuple[str, ...] = (),  # globs of the target's temporary files
     ) -> None:
         self.room = room
         self.blobs = Blobs(dict(start.blobs.data)) if start else Blobs()
         self.events: list[Event] = list(start.events) if start else []
         self.launch = -1
         self.harvested: list[Harvested] = []
-        self._key_of = key_of
-        self._harvest = False
-        self._kill: KillPoint | None = None
         self.unseen: dict[str, None] = {}  # changes that no watched call explains, in order
-        self._started = time.monotonic()
+        self.writer: int | None = None  # the process that wrote the log last, in this launch
+        self._key_of = key_of
+        self._scope = scope
+        self._temporary = temporary
+        self._harvest = False
+        self._due = Due(None)
+        self._rival: Command | None = None
+        self._started_at = time.monotonic()
         self._journal = Journal(self._effects_on_disk())
         self._log_now: Sha = ABSENT  # as it was when it was last looked at
-        self._naming = Naming()
-        self._signals: dict[str, str] = {}  # by instant: what is still to be sent
-        self._agent: int | None = None  # the process that writes the log
+        self._naming = Naming(temporary)
         self._programs: dict[int, tuple[str, ...]] = {}  # by process
         self._last_effect: Entry | None = None
         self._pending: dict[int, Entry] = {}  # by thread: watched calls between entry and exit
         self._requests: dict[int, Request] = {}
+        self._on_the_wire: KillPoint | None = None  # its instant has come
+        self._rivals: list[_Started] = []
 
     def begin(
         self,
         launch: int,
         kill: KillPoint | None,
-        signals: Mapping[str, str],
+        events: Sequence[PlannedEvent] = (),
         *,
         harvest: bool = False,
+        rivals: Sequence[Command] = (),
+        rival: Command | None = None,
     ) -> None:
-        """The next launch starts; `kill` is its planned kill, `signals` (INT, TERM) are sent at
-        the instants that name them. `harvest` copies what it passes."""
-        self.launch, self._kill = launch, kill
-        self._signals, self._agent = dict(signals), None
+        """The next launch starts; `kill` is its planned kill, `events` happen at the instants that
+        name them. `harvest` copies what it passes. `rivals` start beside it; `rival` is what a
+        `resume` event starts."""
+        self.launch, self.writer = launch, None
+        self._due = Due(kill, events)
         self._harvest = harvest and kill is None and self._key_of is not None
-        self._naming = Naming()
+        self._naming = Naming(self._temporary)
         self._requests.clear()
         self._programs.clear()
         self.unseen.clear()
+        self._on_the_wire = None
         self._journal = Journal(self._effects_on_disk())
         self._log_now = self.blobs.put(self.room.log())
+        self._rival = rival
+        self._rivals = [_Started(command, self._log_now, None) for command in rivals]
 
     # -- the engine's handler ---------------------------------------------------------------
 
@@ -113,40 +137,29 @@ class Recorder:
         entry = Entry(self.room, self.blobs, call)
         self._look(entry.log)
         self._pending[call.tid] = entry
-        if call.label == "effect":
-            entry.instants = tuple(map(self._naming.effect, lines_of(call.data)))
+        entry.instants = self._names(call, entry)
         if call.label == "log":
-            self._agent = call.pid
-            if call.name not in _CHANGES_NO_FILE:
-                entry.instants = self._naming.call(call, entry.log_bytes)
-                entry.point, entry.position = entry.instants[-1], self._naming.position
+            self.writer = call.pid
         self._signal(entry.instants, Phase.BEFORE)
-        if not entry.position:
-            return GO
-        if self._harvest:
-            self._pass(entry, Phase.BEFORE, entry.log_bytes)
-            for k in sorted(torn_ends(call.data)):
-                torn = entry.log_bytes[: call.offset] + call.data[:k]
-                self._pass(entry, Phase.TORN, torn, k)
-        if self._kill is None or not self._naming.reached(self._kill):
-            return GO
-        entry.kill, self._kill = self._kill, None
-        entry.tree = tree_of(call.pid)
-        match entry.kill.phase:
-            case Phase.BEFORE:
-                return kill_before()
-            case Phase.AFTER:
-                return kill_after()
-            case Phase.TORN:
-                return tear(entry.kill.torn or 0)
+        if self._harvest and entry.kills:
+            self._pass_entry(entry)
+        return self._decide(entry)
 
-    def left(self, call: Call) -> None:
+    def left(self, call: Call) -> Pause | None:
         """A watched call is done; who made it still stands there."""
         entry = self._pending.pop(call.tid)
         self._record(call, entry)
-        if self._harvest and entry.position:
-            self._pass(entry, Phase.AFTER, self.room.log())
+        if self._harvest and entry.kills:
+            self._pass(entry.point, Phase.AFTER, self.room.log())
         self._signal(entry.instants, Phase.AFTER)
+        return self._pause(entry, Phase.AFTER)
+
+    def served(self) -> Strike | None:
+        """The wire was served: has the kill's instant come?"""
+        if self._on_the_wire is None or self._due.kill is None:
+            return None
+        self._due.kill = None
+        return Strike(KillAt.EXIT, self.writer, self._scope or Scope.PROCESS)
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process of the tree began a program."""
@@ -159,31 +172,63 @@ class Recorder:
         ended = Ended(*self._when(), pid=pid, argv=argv, signal=os.WTERMSIG(wait_status))
         self.events.append(ended)
 
-    def dead(self, call: Call, action: Action, wait_status: int) -> None:  # noqa: ARG002
+    def rival_ended(self, command: Command, pid: int, wait_status: int) -> None:
+        """Another start of the target is over."""
+        started = next(rival for rival in self._rivals if rival.command is command)
+        signalled = os.WIFSIGNALED(wait_status)
+        stdout, stderr = (
+            self.blobs.put(self.room.read(Path(name)) or b"")
+            for name in (started.command.stdout, started.command.stderr)
+        )
+        self.events.append(
+            Rival(
+                *self._when(),
+                pid=pid,
+                argv=started.command.argv,
+                exit_code=None if signalled else os.WEXITSTATUS(wait_status),
+                signal=os.WTERMSIG(wait_status) if signalled else None,
+                held=started.held,
+                log_before=started.log,
+                log=self.log(),
+                stdout=stdout,
+                stderr=stderr,
+            )
+        )
+
+    def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
         """The killed process is reaped and nothing else has run since: take the proof."""
-        entry = self._pending.pop(call.tid)
-        if entry.position:
-            self._record(call, entry)
+        if call is None:
+            self._died_on_the_wire(strike, pid, wait_status)
+            return
+        entry = self._pending[call.tid]
         point = entry.kill
         assert point is not None  # noqa: S101 - the engine kills only where `entering` said so
-        kept = {Phase.BEFORE: 0, Phase.AFTER: call.length, Phase.TORN: point.torn or 0}
+        if call.pid == pid or strike.at is KillAt.EXIT or strike.scope is Scope.TREE:
+            del self._pending[call.tid]
+            self._record(call, entry)
+        kept = {Phase.BEFORE: 0, Phase.AFTER: call.length, Phase.TORN: point.part or 0}
+        about_log = call.label == "log"
         self.events.append(
             Kill(
                 *self._when(),
                 point=str(point),
                 call=call.name,
-                pid=call.pid,
+                pid=pid,
                 tid=call.tid,
                 offset=call.offset,
                 length=call.length,
                 kept=kept[point.phase],
                 returned=call.returned,
-                before=entry.log,
-                payload=self.blobs.put(call.data),
-                after=self.log(),
+                before=entry.log if about_log else entry.content,
+                payload=entry.payload,
+                after=self.log() if about_log else self.room.content(entry.path, self.blobs),
                 wait_status=wait_status,
                 size=call.size,
                 tree=entry.tree,
+                log=self.log(),
+                caller=call.pid,
+                scope=str(strike.scope),
+                path=self.room.relative(str(entry.path)) if call.label == "file" else "",
             )
         )
 
@@ -233,11 +278,18 @@ class Recorder:
         )
         self.events[arrived.order - 1] = decided
         self._requests[ordinal] = decided
-        self._signal((f"provider:{ordinal}",), "request")
+        self._signal((f"provider:{ordinal}",), Phase.REQUEST)
+        self._on_wire(ordinal, Phase.REQUEST)
+
+    def held(self, ordinal: int) -> None:
+        """All of an answer that a kill lets out is with the kernel."""
+        self._on_wire(ordinal, Phase.CHUNK)
 
     def answered(self, ordinal: int, complete: bool) -> None:
         """The answer went out, or its connection went away."""
         self.events.append(Answered(*self._when(), ordinal=ordinal, complete=complete))
+        if complete:
+            self._on_wire(ordinal, Phase.RESPONSE)
 
     # -- shared -----------------------------------------------------------------------------
 
@@ -253,6 +305,24 @@ class Recorder:
         names = [*self._journal.take(data), *self._journal.close()]
         if by := next(iter(inside), self._last_effect):
             self._effects(by, names)
+
+    def first_among_rivals(self, launch: Launch, busy: int) -> Launch:
+        """Of several starts at once, the launch is told by the one that wrote the log, else by one
+        that was not turned away; the others stand in the events."""
+        rivals = [e for e in self.events_of(launch.index) if isinstance(e, Rival)]
+        chosen = next((rival for rival in rivals if rival.pid == self.writer), None)
+        if chosen is None and launch.exit_code == busy:
+            chosen = next((rival for rival in rivals if rival.exit_code != busy), None)
+        if chosen is None or launch.pid == self.writer:
+            return launch
+        mine = ("pid", "argv", "exit_code", "signal", "stdout", "stderr")
+        theirs = {name: getattr(launch, name) for name in mine}
+        self.events[chosen.order - 1] = replace(chosen, **theirs)
+        return replace(launch, **{name: getattr(chosen, name) for name in mine})
+
+    def events_of(self, launch: int) -> Iterator[Event]:
+        """The events of one launch, in order."""
+        return (event for event in self.events if event.launch == launch)
 
     def effects(self) -> list[str]:
         """The journal as it is on disk."""
@@ -276,39 +346,140 @@ class Recorder:
 
     def _when(self) -> tuple[int, int, float]:
         """order, launch, at_ms of the next event."""
-        at_ms = round((time.monotonic() - self._started) * 1000, 3)
+        at_ms = round((time.monotonic() - self._started_at) * 1000, 3)
         return len(self.events) + 1, self.launch, at_ms
 
-    def _signal(self, instants: Iterable[str], phase: str) -> None:
+    # -- what is due ------------------------------------------------------------------------
+
+    def _names(self, call: Call, entry: Entry) -> tuple[str, ...]:
+        match call.label:
+            case "log":
+                return self._naming.log(call, entry.log_bytes)
+            case "effect":
+                return self._naming.effects(call, lines_of(call.data))
+            case _:
+                return self._naming.file(call, self.room.relative(str(entry.path)))
+
+    def _decide(self, entry: Entry) -> Action:
+        """What becomes of a call."""
+        call, instants = entry.call, entry.instants
+        pause = self._pause(entry, Phase.BEFORE)
+        if kill := self._due.take_kill(instants, Phase.BEFORE, Phase.TORN, Phase.AFTER):
+            entry.kill = kill
+            victim, scope = self._victim(call)
+            entry.tree = tree_of(victim)
+            at = KillAt.ENTRY if kill.phase is Phase.BEFORE else KillAt.EXIT
+            return Action(keep=kill.part, strike=Strike(at, victim, scope), pause=pause)
+        if failing := self._due.failure(call, instants):
+            self._inject(failing[0], call)
+            return Action(errno=failing[1], pause=pause)
+        for event in self._due.take("short", instants, Phase.BEFORE):
+            keep = int(event.argument)
+            if keep < call.length:
+                self._inject(event, call)
+                return Action(keep=keep, pause=pause)
+        return Action(pause=pause)
+
+    def _victim(self, call: Call) -> tuple[int, Scope]:
+        """Whom a kill at this call is meant for. The agent is the one that writes the log. Where a
+        tool of it stands at the point, all die: what the tool would do next depends on chance."""
+        if call.label == "log" or self.writer in (None, call.pid):
+            return call.pid, self._scope or Scope.PROCESS
+        return self.writer or call.pid, self._scope or Scope.TREE
+
+    def _pause(self, entry: Entry, phase: Phase) -> Pause | None:
+        for event in self._due.take("resume", entry.instants, phase):
+            self._inject(event, entry.call)
+            assert self._rival is not None  # noqa: S101 - the course gives one with such an event
+            self._rivals.append(_Started(self._rival, self.log(), entry.call.pid))
+            return Pause(rival=self._rival)
+        for event in self._due.take("stop", entry.instants, phase):
+            self._inject(event, entry.call)
+            return Pause(seconds=event.seconds)
+        return None
+
+    def _inject(self, event: PlannedEvent, call: Call) -> None:
+        injected = Injected(
+            *self._when(), pid=call.pid, do=event.do, call=call.name, log=self.log()
+        )
+        self.events.append(injected)
+
+    def _signal(self, instants: Iterable[str], phase: Phase) -> None:
         """Send what is planned for this moment. Without a writer of the log there is nobody to
         send it to."""
-        for instant in instants:
-            at = f"{instant}/{phase}"
-            name = self._signals.pop(at, None)
-            if name is None or self._agent is None:
-                continue
+        if self.writer is None:
+            return
+        for event in self._due.take("signal", instants, phase):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._agent, signal.Signals[f"SIG{name}"])
-                sent = Signal(*self._when(), pid=self._agent, name=name, at=at, log=self.log())
-                self.events.append(sent)
+                os.kill(self.writer, signal.Signals[f"SIG{event.argument}"])
+                self.events.append(
+                    Signal(
+                        *self._when(),
+                        pid=self.writer,
+                        name=event.argument,
+                        at=event.at,
+                        log=self.log(),
+                    )
+                )
 
-    def _pass(self, entry: Entry, phase: Phase, log: bytes, torn: int | None = None) -> None:
+    def _on_wire(self, ordinal: int, phase: Phase) -> None:
+        """An instant of the exchange with the model."""
+        place = f"provider:{ordinal}"
+        if self._harvest and phase is not Phase.CHUNK:
+            self._pass(place, phase, self.room.log())
+        kill = self._due.kill
+        if kill is not None and kill.phase is phase and kill.place == place:
+            self._on_the_wire = kill
+
+    def _died_on_the_wire(self, strike: Strike, pid: int, wait_status: int) -> None:
+        assert self._on_the_wire is not None  # noqa: S101 - `served` strikes only then
+        self.events.append(
+            Kill(
+                *self._when(),
+                point=str(self._on_the_wire),
+                call="",
+                pid=pid,
+                tid=0,
+                offset=-1,
+                length=0,
+                kept=0,
+                returned=None,
+                before=ABSENT,
+                payload=ABSENT,
+                after=ABSENT,
+                wait_status=wait_status,
+                log=self.log(),
+                scope=str(strike.scope),
+            )
+        )
+
+    # -- what is seen -----------------------------------------------------------------------
+
+    def _pass_entry(self, entry: Entry) -> None:
+        call, log = entry.call, entry.log_bytes
+        self._pass(entry.point, Phase.BEFORE, log)
+        for k in sorted(torn_ends(call.data)) if call.label == "log" else ():
+            self._pass(entry.point, Phase.TORN, log[: call.offset] + call.data[:k], k)
+
+    def _pass(self, place: str, phase: Phase, log: bytes, torn: int | None = None) -> None:
         """The launch passes a kill point with this log."""
         assert self._key_of is not None  # noqa: S101 - `begin` harvests only then
-        point = KillPoint.parse(f"{entry.point}/{f'torn@{torn}' if torn else phase}")
+        point = KillPoint.parse(f"{place}/{f'torn@{torn}' if torn else phase}")
         self.harvested.append(Harvested(self.launch, point, self._key_of(log)))
 
     def _record(self, call: Call, entry: Entry) -> None:
         if call.label == "log":
             self._log_now = self.blobs.put(self.room.log())
-        if call.label == "log" and entry.position:
+        if call.name in SYNCS:
+            return
+        if call.label == "log":
             self.events.append(
                 LogWrite(
                     *self._when(),
                     pid=call.pid,
                     call=call.name,
                     point=entry.point,
-                    position=entry.position,
+                    position=self._naming.position("log"),
                     offset=call.offset,
                     length=call.length,
                     returned=call.returned,
@@ -318,7 +489,7 @@ class Recorder:
         elif call.label == "effect":
             self._last_effect = entry
             self._effects(entry, self._journal.take(self._effects_on_disk()))
-        elif call.label == "file" and call.name not in _CHANGES_NO_FILE:
+        else:
             after = self.room.content(entry.path, self.blobs)
             self.events.append(
                 FileChange(
@@ -329,6 +500,9 @@ class Recorder:
                     before=entry.content,
                     after=after,
                     log=entry.log,
+                    point=entry.point,
+                    offset=call.offset,
+                    length=call.length,
                 )
             )
 
@@ -342,5 +516,6 @@ class Recorder:
                     name=name,
                     log=entry.log,
                     holds_log=entry.holds_log,
+                    point=entry.point,
                 )
             )

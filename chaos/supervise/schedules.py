@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from chaos.errors import ScenarioError
-from chaos.evidence import STEP_ROLES, Effect, Evidence, LogWrite, Request, Signal
+from chaos.evidence import (
+    STEP_ROLES,
+    Effect,
+    Event,
+    Evidence,
+    FileChange,
+    Injected,
+    LogWrite,
+    Request,
+    Signal,
+)
 from chaos.explore.work import Branch
 from chaos.judge import judge
 from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_ends
@@ -24,7 +36,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")
 
 def points_of(reference: Evidence) -> list[str]:
     """The kill points of a run without a kill, without phases, in order of their instants."""
-    return [write.point for _, write in _writes(reference)]
+    return list(dict.fromkeys(place for _, place, _ in _places(reference)))
 
 
 def schedules_of(
@@ -33,9 +45,9 @@ def schedules_of(
     """All schedules with one kill, with their ids: neighbours leave neighbouring crash images.
 
     A scenario with a `[kill] schedule` has that one only. Raises ScenarioError when its `[kill]
-    points` name no point of the run, or one of its signals an instant that the run does not have.
+    points` name no point of the run, or one of its events an instant that the run does not have.
     """
-    _check_signals(scenario, reference)
+    _check_events(scenario, reference)
     given = scenario.kill.schedule
     if given is not None:
         killed = any(launch.kill for launch in given.launches)
@@ -43,12 +55,12 @@ def schedules_of(
     chosen: list[Branch] = []
     found = False
     within = scenario.kill.steps
-    for launch, write in _writes(reference):
+    for launch, place, instants in _places(reference):
         if within and scenario.steps[reference.launches[launch].step].do not in within:
             continue
         roles = [reference.launches[index].role for index in range(launch + 1)]
-        for phase, k in _instants(reference, write, torn):
-            point = KillPoint.parse(f"{write.point}/{f'torn@{k}' if k else phase}")
+        for phase, part in instants(torn):
+            point = KillPoint.parse(f"{place}/{phase}{f'@{part}' if part else ''}")
             if not _selected(scenario.kill.points, point):
                 continue
             found = True
@@ -67,30 +79,39 @@ def schedules_of(
     return chosen
 
 
-def _check_signals(scenario: Scenario, reference: Evidence) -> None:
-    """In the run without a kill, every signal finds its instant. What only a launch after a kill
+# Events that happen at an instant of a launch, and are seen to.
+_SEEN = frozenset({"signal", "errno", "short", "stop", "resume"})
+
+
+def _check_events(scenario: Scenario, reference: Evidence) -> None:
+    """In the run without a kill, every event finds its instant. What only a launch after a kill
     can reach is not known here; and a target that does wrong is no fault of the scenario."""
-    sent = {(event.launch + 1, event.at) for event in reference.events if isinstance(event, Signal)}
+    done = Counter(
+        (event.launch + 1, _done(event))
+        for event in reference.events
+        if isinstance(event, Signal | Injected)
+    )
     for event in scenario.events:
         known = event.launch <= len(reference.launches)
-        unsent = event.signal and known and (event.launch, event.at) not in sent
-        if unsent and not judge(reference):
+        if not known or event.kind not in _SEEN or done[event.launch, event.do]:
+            continue
+        if not judge(reference):
             there = "\n  ".join(_instants_of(reference, event.launch - 1))
             raise ScenarioError(
-                f"{scenario.path}: {event.do} was never sent: launch {event.launch} of the run "
+                f"{scenario.path}: {event.do} never happened: launch {event.launch} of the run "
                 f"without a kill has no instant {event.at}; it has, /before and /after,\n  {there}"
             )
 
 
+def _done(event: Signal | Injected) -> str:
+    return f"signal:{event.name}" if isinstance(event, Signal) else event.do
+
+
 def _instants_of(reference: Evidence, launch: int) -> Iterator[str]:
-    """What a signal can be sent at, in order; requests have an instant of their own."""
-    effects: Counter[str] = Counter()
+    """What an event can happen at, in order; requests have an instant of their own."""
     for event in reference.of_launch(launch):
-        if isinstance(event, LogWrite):
+        if isinstance(event, LogWrite | FileChange | Effect):
             yield event.point
-        elif isinstance(event, Effect):
-            effects[event.name] += 1
-            yield f"effect:{event.name}#{effects[event.name]}"
         elif isinstance(event, Request):
             yield f"provider:{event.ordinal}/request"
 
@@ -105,30 +126,80 @@ def schedule_id(scenario: str, schedule: Schedule) -> str:
     return "-".join((scenario, *kills)) if kills else f"{scenario}-{BASELINE}"
 
 
-def _writes(reference: Evidence) -> Iterator[tuple[int, LogWrite]]:
+# The instants of a place: its phases, each with the part of the call or answer that it lets out.
+_Instants = Callable[[str], Iterator[tuple[Phase, int | None]]]
+
+
+def _places(reference: Evidence) -> Iterator[tuple[int, str, _Instants]]:
+    """The places of the run's steps in order, as (launch, place, what there is to die at)."""
+    said: set[tuple[int, str]] = set()
     for event in reference.events:
-        if isinstance(event, LogWrite) and reference.launches[event.launch].role in STEP_ROLES:
-            yield event.launch, event
+        place = _place(event)
+        if place is None or reference.launches[event.launch].role not in STEP_ROLES:
+            continue
+        if (event.launch, place) not in said:
+            said.add((event.launch, place))
+            yield event.launch, place, partial(_INSTANTS[type(event)], reference, event)
 
 
-def _instants(
-    reference: Evidence, write: LogWrite, torn: str
+def _place(event: Event) -> str | None:
+    if isinstance(event, LogWrite | FileChange | Effect):
+        return event.point or None
+    return f"provider:{event.ordinal}" if isinstance(event, Request) else None
+
+
+def _of_write(
+    reference: Evidence, event: LogWrite | FileChange, torn: str
 ) -> Iterator[tuple[Phase, int | None]]:
-    for phase in (Phase.BEFORE, Phase.TORN, Phase.AFTER):
-        if phase is not Phase.TORN:
-            yield phase, None
-        elif write.length > 1:
-            data = reference.blobs.get(write.log)[write.offset : write.offset + write.length]
-            lengths = range(1, write.length) if torn == "every" else sorted(torn_ends(data))
-            yield from ((phase, k) for k in lengths)
+    data = _data(reference, event)
+    yield Phase.BEFORE, None
+    lengths = range(1, len(data)) if torn == "every" else sorted(torn_ends(data))
+    yield from ((Phase.TORN, k) for k in lengths)
+    yield Phase.AFTER, None
+
+
+def _data(reference: Evidence, event: LogWrite | FileChange) -> bytes:
+    """The bytes that the call wrote; empty for one that writes none."""
+    if isinstance(event, LogWrite):
+        return reference.blobs.get(event.log)[event.offset : event.offset + event.length]
+    return reference.blobs.get(event.after)[event.offset :][: event.length]
+
+
+def _of_effect(
+    reference: Evidence,  # noqa: ARG001 - a row of the table
+    event: Effect,  # noqa: ARG001
+    torn: str,  # noqa: ARG001
+) -> Iterator[tuple[Phase, int | None]]:
+    yield Phase.BEFORE, None
+    yield Phase.AFTER, None
+
+
+def _of_request(
+    reference: Evidence, event: Request, torn: str
+) -> Iterator[tuple[Phase, int | None]]:
+    yield Phase.REQUEST, None
+    data = reference.blobs.get(event.answer)
+    count = data.count(b"\n\n") if data.startswith(b"data:") else 0
+    chosen = range(1, count) if torn == "every" else sorted({1, count // 2, count - 1})
+    yield from ((Phase.CHUNK, n) for n in chosen if 0 < n < count)
+    if event.status:
+        yield Phase.RESPONSE, None
+
+
+_INSTANTS: dict[type[Event], Any] = {
+    LogWrite: _of_write,
+    FileChange: _of_write,
+    Effect: _of_effect,
+    Request: _of_request,
+}
 
 
 def _selected(selectors: tuple[str, ...], point: KillPoint) -> bool:
-    """Does a selector name this point? `log:toolStarted` names all its tools, ordinals, phases."""
+    """Does a selector name this point? `log:toolStarted` names all its tools, ordinals, phases;
+    `provider` all requests."""
     if not selectors:
         return True
-    full = str(point)
-    place, _, _ = full.partition("/")
+    place = point.place
     named, _, _ = place.partition("#")
     kind, _, _ = named.partition("[")
-    return not {full, place, named, kind}.isdisjoint(selectors)
+    return not {str(point), place, named, kind, point.source}.isdisjoint(selectors)

@@ -49,9 +49,18 @@ class Stage:
         self.room.clear_streams()
         self.base_url = self.mock.begin(self.token, turns, faults, observer, api_key=self.api_key)
 
-    def command(self, scenario: Scenario, role: str, prompt: str | None) -> Command:
-        """What to start for a launch of this role."""
+    def command(
+        self,
+        scenario: Scenario,
+        role: str,
+        prompt: str | None,
+        env: Mapping[str, str] | None = None,
+        rival: int = 0,
+    ) -> Command:
+        """What to start for a launch of this role. `env` is set for this launch only; a `rival`,
+        numbered from 1, has streams of its own."""
         target = scenario.target
+        own = f".{rival}" if rival else ""
         values = {
             "workspace": str(self.room.workspace),
             "home": str(self.room.home),
@@ -70,10 +79,11 @@ class Stage:
                 "CHAOS_EFFECTS": str(self.room.effects),
                 **target.environment(**values),
                 **scenario.env,
+                **(env or {}),
             },
             cwd=str(self.room.workspace),
-            stdout=str(self.room.stdout),
-            stderr=str(self.room.stderr),
+            stdout=f"{self.room.stdout}{own}",
+            stderr=f"{self.room.stderr}{own}",
         )
 
     def ended(
@@ -96,4 +106,5 @@ class Stage:
             "survivors": outcome.survivors,
             "unseen": (*outcome.unseen, *unexplained),
             "stacks": outcome.stacks,
+            "pid": outcome.pid,
         }

@@ -465,6 +465,7 @@ class Story:
             before=self.blobs.put(before),
             payload=self.blobs.put(data),
             after=self.blobs.put(self.log),
+            log=self.blobs.put(self.log),
             wait_status=9,
         )
         return self
@@ -502,8 +503,8 @@ class Story:
         if point.name is None:
             return len(self._names) == point.ordinal
         name, tool = self._names[-1]
-        same = [n for n in self._names if n[0] == name and point.tool in (None, n[1])]
-        return name == point.name and point.tool in (None, tool) and len(same) == point.ordinal
+        same = [n for n in self._names if n[0] == name and point.detail in (None, n[1])]
+        return name == point.name and point.detail in (None, tool) and len(same) == point.ordinal
 
     # -- the world --------------------------------------------------------------------------
 
@@ -572,7 +573,14 @@ class Story:
             name=name,
             log=self.blobs.put(self.log),
             holds_log=holds_log,
+            point=f"effect:{name}#{self._done(Effect, name) + 1}",
         )
+
+    def _done(self, kind: type[Effect], name: str) -> int:
+        """How often the running launch had it."""
+        assert self._open is not None
+        events = (e for e in self.events if isinstance(e, kind))
+        return sum(e.name == name and e.launch == self._open["index"] for e in events)
 
     def exec(self, *argv: str) -> Story:
         """A process of the tree begins a program."""
@@ -619,7 +627,7 @@ class Story:
 
 
 def _kept(point: KillPoint, length: int) -> int:
-    return {Phase.BEFORE: 0, Phase.TORN: point.torn or 0, Phase.AFTER: length}[point.phase]
+    return {Phase.BEFORE: 0, Phase.TORN: point.part or 0, Phase.AFTER: length}[point.phase]
 
 
 # -- stories that tests start from -------------------------------------------------------------

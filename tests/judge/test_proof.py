@@ -77,7 +77,8 @@ def test_a_kill_that_kept_its_promise(phase: str) -> None:
             "after",
             {"point": "here"},
             "not a kill point: 'here'; write for example log:toolStarted[bash]#1/after, "
-            "log:assistant#2/torn@17 or log@5/before",
+            "log:assistant#2/torn@17, log@5/before, file:rename[notes.txt]#1/before, "
+            "effect:deploy#1/after or provider:2/request",
         ),
     ],
 )

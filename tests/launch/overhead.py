@@ -8,7 +8,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from chaos.launch.model import GO, Action, Call, Command
+from chaos.launch.model import Bystander, Command
 from chaos.launch.tracer import trace
 
 
@@ -22,7 +22,7 @@ class Overhead:
     stops: int  # in one traced run
 
 
-class _Watcher:
+class _Watcher(Bystander):
     """Watches all files below a directory and lets everything happen."""
 
     def __init__(self, watched: str) -> None:
@@ -30,21 +30,6 @@ class _Watcher:
 
     def classify(self, path: str) -> str | None:
         return "file" if path.startswith(f"{self._watched}/") else None
-
-    def entering(self, call: Call) -> Action:
-        return GO
-
-    def left(self, call: Call) -> None:
-        """Nothing to note."""
-
-    def executed(self, pid: int, argv: tuple[str, ...]) -> None:
-        """Nothing to note."""
-
-    def ended(self, pid: int, wait_status: int) -> None:
-        """Nothing to note."""
-
-    def dead(self, call: Call, action: Action, wait_status: int) -> None:
-        """Never: nothing is killed."""
 
 
 def overhead(command: Command, watched: str, *, pairs: int = 20, limit_s: float = 30) -> Overhead:

@@ -8,7 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from chaos.launch.model import GO, Action, Call, Command, Launcher, Outcome, Service
+from chaos.launch.model import (
+    GO,
+    Action,
+    Call,
+    Command,
+    KillAt,
+    Launcher,
+    Outcome,
+    Pause,
+    Service,
+    Strike,
+)
 from chaos.launch.tracer import trace
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
@@ -27,7 +38,11 @@ class Notes:
     programs: list[tuple[str, ...]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # wait statuses of others ended by a signal
     at_entry: list[bytes] = field(default_factory=list)  # the log at each entry
+    pauses: dict[int, Pause] = field(default_factory=dict)  # by number of the call returned
+    on_the_wire: list[Strike] = field(default_factory=list)
+    rivals: list[tuple[Command, int, int]] = field(default_factory=list)  # in order of their ends
     killed: Call | None = None
+    victim: int | None = None
     wait_status: int | None = None
     before_death: bytes = b""  # the log at the entry of the call that was killed
     at_death: bytes = b""
@@ -40,8 +55,12 @@ class Notes:
         self.at_entry.append(self.read())
         return self.plan(len(self.entered), call)
 
-    def left(self, call: Call) -> None:
+    def left(self, call: Call) -> Pause | None:
         self.returned.append(replace(call))
+        return self.pauses.get(len(self.returned))
+
+    def served(self) -> Strike | None:
+        return self.on_the_wire.pop() if self.on_the_wire else None
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         self.programs.append(argv)
@@ -49,9 +68,13 @@ class Notes:
     def ended(self, pid: int, wait_status: int) -> None:
         self.ends.append(wait_status)
 
-    def dead(self, call: Call, action: Action, wait_status: int) -> None:
-        self.killed, self.wait_status = call, wait_status
-        self.before_death, self.at_death = self.at_entry[-1], self.read()
+    def rival_ended(self, command: Command, pid: int, wait_status: int) -> None:
+        self.rivals.append((command, pid, wait_status))
+
+    def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
+        self.killed, self.victim, self.wait_status = call, pid, wait_status
+        self.before_death = self.at_entry[-1] if self.at_entry else b""
+        self.at_death = self.read()
 
     def read(self) -> bytes:
         return self.log.read_bytes() if self.log.exists() else b""
@@ -73,6 +96,7 @@ class Room:
         grace_s: float = 5.0,
         launcher: Launcher | None = None,
         hold: Callable[[int], None] | None = None,
+        rivals: tuple[Command, ...] = (),
         **env: str,
     ) -> tuple[Notes, Outcome]:
         """One launch on an empty log; `env` is added to the environment."""
@@ -87,6 +111,7 @@ class Room:
             grace_s=grace_s,
             launcher=launcher,
             hold=hold,
+            rivals=rivals,
         )
         return notes, outcome
 
@@ -119,3 +144,28 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def kill_before() -> Action:
+    """Kill on entry: nothing of the call happens."""
+    return Action(strike=Strike(KillAt.ENTRY))
+
+
+def kill_after() -> Action:
+    """Let the call happen and kill at its exit."""
+    return Action(strike=Strike(KillAt.EXIT))
+
+
+def tear(keep: int) -> Action:
+    """Let exactly `keep` bytes reach the file, then kill."""
+    return Action(keep=keep, strike=Strike(KillAt.EXIT))
+
+
+def short(keep: int) -> Action:
+    """Let the call write `keep` bytes only, and go on."""
+    return Action(keep=keep)
+
+
+def fail(errno: int) -> Action:
+    """The call does nothing and returns -`errno`."""
+    return Action(errno=errno)

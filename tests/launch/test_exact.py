@@ -9,9 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from chaos.launch.model import Action, Call, fail, kill_after, kill_before, short, tear
+from chaos.launch.model import Action, Call
 
-from .support import PROGRAMS, PYTHON, Notes, Room, kill_nth
+from .support import (
+    PROGRAMS,
+    PYTHON,
+    Notes,
+    Room,
+    fail,
+    kill_after,
+    kill_before,
+    kill_nth,
+    short,
+    tear,
+)
 
 WRITER = (*PYTHON, PROGRAMS / "writer.py")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.launch.model import Action, kill_after, kill_before, tear
+from chaos.launch.model import Action
 from chaos.launch.proc import state, status
 
-from .support import PROGRAMS, PYTHON, Notes, Room, alive, kill_nth
+from .support import PROGRAMS, PYTHON, Notes, Room, alive, kill_after, kill_before, kill_nth, tear
 
 LINE = b'{"writer": "0.0", "number": 1}\n'
 

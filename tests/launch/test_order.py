@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from chaos.launch.model import Action, Call, kill_after, kill_before
+from chaos.launch.model import Action, Call, Strike
 
-from .support import Notes, Room, kill_nth
+from .support import Notes, Room, kill_after, kill_before, kill_nth
 
 
 def test_a_program_does_not_begin_in_the_middle_of_a_watched_call(room: Room) -> None:
@@ -48,9 +48,9 @@ def test_the_wire_waits_between_a_kill_and_the_look_at_what_it_left(
             happened.append("kill")
             return super().entering(call)
 
-        def dead(self, call: Call, action: Action, wait_status: int) -> None:
+        def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
             happened.append("dead")
-            super().dead(call, action, wait_status)
+            super().dead(call, strike, pid, wait_status)
 
     script = f'exec 3> {fifo}; echo one >> "$LOG"; echo two >> "$LOG"'
     notes = Ordered(room.log)

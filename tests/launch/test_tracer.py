@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from chaos.errors import CannotStart, Unsupported
-from chaos.launch.model import Action, Call, kill_after
+from chaos.launch.model import Action, Call
 from chaos.launch.tracer import trace
 
-from .support import PROGRAMS, PYTHON, Notes, Room, alive, kill_nth
+from .support import PROGRAMS, PYTHON, Notes, Room, alive, kill_after, kill_nth
 
 
 def test_an_undisturbed_launch_ends_with_the_status_of_its_root(room: Room) -> None:

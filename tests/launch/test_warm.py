@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from chaos.errors import CannotStart, HarnessError
-from chaos.launch.model import Launcher, kill_after, kill_before, tear
+from chaos.launch.model import Launcher
 from chaos.launch.warm import WarmLauncher
 
-from .support import PROGRAMS, Room, alive, kill_nth
+from .support import PROGRAMS, Room, alive, kill_after, kill_before, kill_nth, tear
 
 TARGET = (sys.executable, "-m", "warm_target")
 

@@ -50,6 +50,9 @@ class Journal:
         self.lines.append(("decided", ordinal, decision["status"]))
         self.decisions[ordinal] = decision
 
+    def held(self, ordinal: int) -> None:
+        self.lines.append(("held", ordinal))
+
     def answered(self, ordinal: int, complete: bool) -> None:
         self.lines.append(("answered", ordinal, complete))
 
@@ -627,7 +630,7 @@ def test_hold_never_answers(stage: Stage) -> None:
     sock = stage.connect()
     sock.sendall(stage.request())
     stage.mock.serve()
-    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 0)]
+    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 0), ("held", 1)]
     ready, _, _ = select.select([sock.fileno(), stage.mock.fileno()], [], [], 0)
     assert ready == []  # and nothing spins
     assert status(stage.ask()) == 200  # others are served meanwhile
@@ -741,7 +744,7 @@ def test_an_answer_can_fall_silent(stage: Stage) -> None:
     assert sock.recv(65536).count(b"data: ") == 1
     ready, _, _ = select.select([sock, stage.mock], [], [], 0)
     assert ready == []  # still open, and nothing spins
-    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200)]
+    assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200), ("held", 1)]
     stage.mock.end()
     assert stage.journal.lines[-1] == ("answered", 1, False)
 

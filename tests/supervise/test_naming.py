@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaos.launch.model import Call
-from chaos.points import KillPoint
+from chaos.points import CALL_PHASES, KillPoint
+from chaos.supervise.due import Due
 from chaos.supervise.naming import Naming
 
 HEADER = b'{"kind":"header"}\n'
@@ -18,26 +19,57 @@ def write(data: bytes, name: str = "write") -> Call:
 
 def test_a_call_has_several_names_the_fullest_last() -> None:
     naming = Naming()
-    assert naming.call(write(HEADER), b"") == ("log@1", "log:header#1")
+    assert naming.log(write(HEADER), b"") == ("log@1", "log:header#1")
     for tool, names in [
         (b"bash", ("log@2", "log:toolStarted#1", "log:toolStarted[bash]#1")),
         (b"read", ("log@3", "log:toolStarted#2", "log:toolStarted[read]#1")),
         (b"bash", ("log@4", "log:toolStarted#3", "log:toolStarted[bash]#2")),
     ]:
-        assert naming.call(write(STARTED % tool), HEADER) == names
+        assert naming.log(write(STARTED % tool), HEADER) == names
 
 
 def test_a_call_is_named_by_the_line_that_it_completes() -> None:
     naming = Naming()
-    assert naming.call(write(HEADER[:5]), b"")[-1] == "log:partial#1"
-    assert naming.call(write(HEADER[5:]), HEADER[:5])[-1] == "log:header#1"
-    assert naming.call(write(b"", "ftruncate"), HEADER)[-1] == "log:ftruncate#1"
+    assert naming.log(write(HEADER[:5]), b"")[-1] == "log:partial#1"
+    assert naming.log(write(HEADER[5:]), HEADER[:5])[-1] == "log:header#1"
+    assert naming.log(write(b"", "ftruncate"), HEADER)[-1] == "log:ftruncate#1"
 
 
 def test_effects_are_counted_by_their_name() -> None:
     naming = Naming()
-    found = [naming.effect(name) for name in ("deploy", "announce", "deploy")]
-    assert found == ["effect:deploy#1", "effect:announce#1", "effect:deploy#2"]
+    found = [naming.effects(write(b""), [name]) for name in ("deploy", "announce", "deploy")]
+    assert found == [
+        ("effect@1", "effect:deploy#1"),
+        ("effect@2", "effect:announce#1"),
+        ("effect@3", "effect:deploy#2"),
+    ]
+
+
+def test_a_call_that_makes_several_effects_has_all_their_names() -> None:
+    found = Naming().effects(write(b""), ["deploy", "announce"])
+    assert found == ("effect@1", "effect:deploy#1", "effect:announce#1")
+
+
+def test_a_file_is_named_by_its_path_and_a_temporary_one_by_its_glob() -> None:
+    naming = Naming((".tmp-*",))
+    assert naming.file(write(b"x"), "notes.txt")[-1] == "file:write[notes.txt]#1"
+    assert naming.file(write(b"x"), "sub/.tmp-77")[-1] == "file:write[.tmp-*]#1"
+    assert naming.file(write(b"", "rename"), "notes.txt") == (
+        "file@3",
+        "file:rename#1",
+        "file:rename[notes.txt]#1",
+    )
+
+
+def test_a_sync_is_an_instant_without_a_position() -> None:
+    naming = Naming()
+    assert naming.file(write(b"", "fsync"), "a") == ("file:fsync#1", "file:fsync[a]#1")
+    assert naming.file(write(b"x"), "a")[0] == "file@1"
+
+
+def test_a_name_that_could_not_be_read_back_is_not_given() -> None:
+    assert Naming().file(write(b"x"), "a;b") == ("file@1", "file:write#1")
+    assert Naming().effects(write(b""), ["a/b"]) == ("effect@1",)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +86,7 @@ def test_effects_are_counted_by_their_name() -> None:
 )
 def test_a_kill_point_is_reached_by_any_of_its_names(point: str, reached: bool) -> None:
     naming = Naming()
-    naming.call(write(HEADER), b"")
-    naming.call(write(STARTED % b"bash"), HEADER)
-    assert naming.reached(KillPoint.parse(point)) is reached
+    naming.log(write(HEADER), b"")
+    instants = naming.log(write(STARTED % b"bash"), HEADER)
+    due = Due(KillPoint.parse(point))
+    assert (due.take_kill(instants, *CALL_PHASES) is not None) is reached

@@ -40,9 +40,9 @@ def points(text: str, **end: Any) -> list[str]:
     return [str(branch.schedule) for branch in made]
 
 
-def test_every_write_of_every_step() -> None:
+def test_every_write_and_every_effect_of_every_step() -> None:
     found = points(DEPLOY)
-    assert len(found) == 10
+    assert len(found) == 11
     assert found[0] == "run: log:header#1/after"
     assert found[-1] == "run: none; resume: log:ftruncate#1/after"
 
@@ -61,7 +61,7 @@ def test_a_signal_at_an_instant_that_the_run_does_not_have() -> None:
         points(signal(1, "effect:deploy#2/after"))
     first, *there = str(caught.value).splitlines()
     assert first == (
-        "s.toml: signal:INT was never sent: launch 1 of the run without a kill has no instant "
+        "s.toml: signal:INT never happened: launch 1 of the run without a kill has no instant "
         "effect:deploy#2/after; it has, /before and /after,"
     )
     assert "  effect:deploy#1" in there
@@ -75,4 +75,4 @@ def test_a_target_that_does_wrong_is_no_fault_of_the_scenario() -> None:
 
 
 def test_what_only_a_launch_after_a_kill_can_reach_is_not_known() -> None:
-    assert len(points(signal(3, "log:assistant#1/after"))) == 10
+    assert len(points(signal(3, "log:assistant#1/after"))) == 11

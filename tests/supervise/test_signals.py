@@ -12,6 +12,7 @@ from chaos.evidence import Effect, Ended, Event, LogWrite, Signal
 from chaos.launch.model import Command
 from chaos.launch.tracer import trace
 from chaos.points import KillPoint
+from chaos.scenario_events import PlannedEvent
 from chaos.supervise.recorder import Recorder
 from chaos.supervise.room import Room
 
@@ -33,7 +34,8 @@ def events(
     room.reset({}, {})
     (room.workspace / "log").mkdir()
     recorder = Recorder(room)
-    recorder.begin(0, KillPoint.parse(kill) if kill else None, signals)
+    planned = [PlannedEvent(1, at, f"signal:{name}") for at, name in signals.items()]
+    recorder.begin(0, KillPoint.parse(kill) if kill else None, planned)
     env = {"PATH": os.environ["PATH"], "CHAOS_EFFECTS": str(room.effects)}
     streams = str(room.stdout), str(room.stderr)
     command = Command(("sh", "-c", script), env, str(room.workspace), *streams)
@@ -109,6 +111,8 @@ def test_at_the_point_of_the_kill_the_kill_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_tool_is_recorded(tmp_path: Path) -> None:
-    found = events(tmp_path, {}, "sleep 60 & echo first >> log/s.jsonl; kill $!; wait")
-    (ended,) = [event for event in found if isinstance(event, Ended)]
-    assert (ended.argv, ended.signal) == (("sleep", "60"), 15)
+    tool = "echo tool >> log/s.jsonl; sleep 60; true"
+    script = f"sh -c '{tool}' & until grep -qs tool log/s.jsonl; do :; done; kill $!; wait"
+    found = events(tmp_path, {}, script)
+    ended = [event for event in found if isinstance(event, Ended)]
+    assert (ended[0].argv, ended[0].signal) == (("sh", "-c", tool), 15)
