@@ -63,7 +63,7 @@ def test_a_process_killed_in_mid_sweep_changes_nothing(cluster: Any, victim: str
     result = on(cluster, killer)
     assert killer.killed
     assert {verdict for _, verdict in verdicts(result)} == {"PASS"}
-    assert len(verdicts(result)) == 28
+    assert len(verdicts(result)) == 30
 
 
 def test_no_scheduler_is_a_clear_error() -> None:
