@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent import reports, streams
@@ -79,6 +80,7 @@ class _Command(NamedTuple):
     arguments: tuple[tuple[str, Mapping[str, Any]], ...]
 
 
+_PROGRAM = "python -m agent"
 _WORKSPACE = ("--workspace", {"metavar": "DIR", "default": ".", "help": "default: here"})
 _JSON = ("--json", {"action": "store_true", "help": "print events as JSON lines"})
 _ID = ("--session", {"metavar": "ID", "help": "session to begin or go on with (UUIDv7)"})
@@ -179,13 +181,25 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
-    """Only the parser of the command that is given is made: argparse is half of a start."""
-    parser = _Parser(prog="python -m agent", description="A durable, crash-only agent.")
-    given = words[0] if words and words[0] in _COMMANDS else None
+    """A command that is given at once is parsed by a parser of its own, and no other is made:
+    argparse is half of a start."""
+    name = words[0] if words else ""
+    if name in _COMMANDS:
+        return _parser_of(name).parse_args(words[1:], argparse.Namespace(command=name))
+    parser = _Parser(prog=_PROGRAM, description="A durable, crash-only agent.")
     parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in [given] if given else _COMMANDS:
-        command = _COMMANDS[name]
-        added = parsers.add_parser(name, help=command.help)
-        for flag, settings in command.arguments:
-            added.add_argument(flag, **settings)
+    for name, command in _COMMANDS.items():
+        _fill(parsers.add_parser(name, help=command.help), command)
     return parser.parse_args(words)
+
+
+@cache
+def _parser_of(name: str) -> _Parser:
+    parser = _Parser(prog=f"{_PROGRAM} {name}")
+    _fill(parser, _COMMANDS[name])
+    return parser
+
+
+def _fill(parser: _Parser, command: _Command) -> None:
+    for flag, settings in command.arguments:
+        parser.add_argument(flag, **settings)

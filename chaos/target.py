@@ -45,7 +45,7 @@ class WarmProfile:
 
     module: str  # run as `python -m module`
     preload: tuple[str, ...]  # libraries only, never the target's state
-    rehearsal: tuple[str, ...] = ()  # words of one run, as for env(1), that reaches nobody
+    rehearsal: tuple[str, ...] = ()  # commands (roles) to run once, in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,13 @@ def _warm(root: Table) -> WarmProfile | None:
         return None
     warm = root.table("warm")
     warm.only("module", "preload", "rehearsal")
-    return WarmProfile(warm.text("module"), warm.texts("preload", ()), warm.texts("rehearsal", ()))
+    rehearsal = warm.texts("rehearsal", ())
+    commands = root.table("commands").names()
+    for index, role in enumerate(rehearsal):
+        if role not in commands:
+            why = f"warm.rehearsal: no command {role!r}{nearest(role, commands)}"
+            raise warm.error(why, "rehearsal", index)
+    return WarmProfile(warm.text("module"), warm.texts("preload", ()), rehearsal)
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

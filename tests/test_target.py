@@ -118,6 +118,11 @@ def test_an_unknown_name_brings_the_nearest(tmp_path: Path) -> None:
             "t.toml:12: home: expected a file's path inside the HOME",
         ),
         ("= 0", "= 0\n[warm]", "t.toml:11: missing key 'warm.module' (a string)"),
+        (
+            "= 0",
+            '= 0\n[warm]\nmodule = "m"\nrehearsal = [\n"rum"]',
+            "t.toml:14: warm.rehearsal: no command 'rum'; did you mean 'run'?",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:

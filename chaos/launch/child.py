@@ -21,17 +21,34 @@ _SECCOMP_MODE_FILTER = 2
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
+# Made before any fork: what a child makes for itself, it pays for in pages of its own.
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+_prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+
+
 class _Program(ctypes.Structure):
     """struct sock_fprog: a count of 8-byte instructions and where they are."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
+class Filter:
+    """A seccomp filter in memory, ready to be installed."""
+
+    def __init__(self, instructions: bytes) -> None:
+        self._buffer = ctypes.create_string_buffer(instructions, len(instructions))
+        self._program = _Program(len(instructions) // 8, ctypes.addressof(self._buffer))
+        self._address = ctypes.addressof(self._program)
+
+    def arm(self) -> None:
+        """Install it for this process and all it makes. Raises OSError."""
+        prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._address)
+
+
 def prctl(option: int, argument: int, address: int = 0) -> None:
     """prctl(2). Raises OSError."""
-    function = ctypes.CDLL(None, use_errno=True).prctl
-    function.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
-    if function(option, argument, address, 0, 0) == -1:
+    if _prctl(option, argument, address, 0, 0) == -1:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
@@ -71,11 +88,3 @@ def await_go(go: int) -> None:
     if os.read(go, 1) != GO:
         os._exit(0)
     os.close(go)
-
-
-def arm(instructions: bytes) -> None:
-    """Install the seccomp filter for this process and all it makes. Raises OSError."""
-    prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    buffer = ctypes.create_string_buffer(instructions, len(instructions))
-    program = _Program(len(instructions) // 8, ctypes.addressof(buffer))
-    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program))

@@ -64,12 +64,12 @@ class ExecLauncher:
 
     def start(self, command: Command) -> Started:
         """Fork a child that waits on the go-pipe. Raises Unsupported."""
-        instructions = assemble(supported())
+        filter_ = child.Filter(assemble(supported()))
         pipes = Pipes.make()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _become(command, pipes, instructions, parent)
+            _become(command, pipes, filter_, parent)
         pipes.leave_child_ends()
         return Started(pid, pipes.go_write, pipes.report_read)
 
@@ -78,7 +78,7 @@ class ExecLauncher:
         return False
 
 
-def _become(command: Command, pipes: Pipes, instructions: bytes, parent: int) -> NoReturn:
+def _become(command: Command, pipes: Pipes, filter_: child.Filter, parent: int) -> NoReturn:
     """In the child: all the way to exec, or tell why not. Never returns into the harness."""
     stage = "start"
     try:
@@ -90,7 +90,7 @@ def _become(command: Command, pipes: Pipes, instructions: bytes, parent: int) ->
         child.settle(command.stdout, command.stderr, command.cwd, pipes.report_write)
         child.plain_signals()
         stage = "seccomp"
-        child.arm(instructions)
+        filter_.arm()
         stage = "exec"
         os.execvpe(command.argv[0], command.argv, command.env)  # noqa: S606 - no shell wanted
     except OSError as error:

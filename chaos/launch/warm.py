@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from chaos.errors import CannotStart, HarnessError
 from chaos.launch.filter import assemble
-from chaos.launch.model import Command, Started
+from chaos.launch.model import Command, Service, Started
 from chaos.launch.spawn import Pipes, supported
 
 _PACKAGES = Path(__file__).resolve().parents[2]
@@ -37,34 +39,33 @@ _END_LIMIT_S = 10.0
 
 
 class WarmLauncher:
-    """Forks launches of `python -m module`. `rehearsal` is what to run once before, as words for
-    env(1) without the program; `preload` names libraries to import before:
-    `module`, or `module:function` to call once as a warm-up."""
+    """Forks launches of `python -m module`. `preload` names libraries to import before the first:
+    `module`, or `module:function` to call once as a warm-up. `rehearsal` are commands of the module
+    to run after that in the same process, and `model` is served meanwhile."""
 
     def __init__(
-        self, module: str, preload: tuple[str, ...] = (), rehearsal: tuple[str, ...] = ()
+        self,
+        module: str,
+        preload: tuple[str, ...] = (),
+        rehearsal: tuple[Command, ...] = (),
+        model: Service | None = None,
     ) -> None:
         self._module = module
-        self._asked = {"module": module, "preload": preload, "rehearsal": rehearsal}
+        self._model = model
+        self._asked = {
+            "module": module,
+            "preload": preload,
+            "rehearsal": [self._request(command) for command in rehearsal],
+            "filter": assemble(supported()).hex(),
+        }
         self._start_up: object = None  # what the running parent was started with
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
 
     def start(self, command: Command) -> Started:
-        """Fork a launch. Raises CannotStart, HarnessError, Unsupported."""
-        instructions = assemble(supported())
-        interpreter, arguments = self._split(command.argv)
-        channel = self._parent(interpreter, command)
-        request = {
-            "module": self._module,
-            "arguments": arguments,
-            "env": dict(command.env),
-            "cwd": command.cwd,
-            "stdout": command.stdout,
-            "stderr": command.stderr,
-            "filter": instructions.hex(),
-        }
-        data = json.dumps(request).encode()
+        """Fork a launch. Raises CannotStart, HarnessError."""
+        channel = self._parent(self._split(command.argv)[0], command)
+        data = json.dumps(self._request(command)).encode()
         pipes = Pipes.make()
         try:
             self._send(channel, data, (pipes.go_read, pipes.report_write))
@@ -89,6 +90,15 @@ class WarmLauncher:
                 self._process.send_signal(signal.SIGKILL)
             self._process.wait(_END_LIMIT_S)
         self._channel = self._process = self._start_up = None
+
+    def _request(self, command: Command) -> dict[str, object]:
+        return {
+            "arguments": self._split(command.argv)[1],
+            "env": dict(command.env),
+            "cwd": command.cwd,
+            "stdout": command.stdout,
+            "stderr": command.stderr,
+        }
 
     def _split(self, argv: tuple[str, ...]) -> tuple[list[str], list[str]]:
         """The command of an interpreter with its options, and the arguments of the module. A
@@ -140,10 +150,21 @@ class WarmLauncher:
                     f"cannot start a warm parent with {program!r}: {error.strerror}; the target's "
                     "command must begin with its Python interpreter, or name a console script"
                 ) from None
+        self._serve_until_ready(ours)
         failure = self._receive(ours, _PRELOAD_LIMIT_S).decode()
         if failure:
             self.close()
             raise CannotStart(f"{program}: {failure}; correct `preload` or use --launch exec")
+
+    def _serve_until_ready(self, channel: socket.socket) -> None:
+        """Play the model of the rehearsal until the parent has something to say."""
+        until = time.monotonic() + _PRELOAD_LIMIT_S
+        while self._model is not None:
+            awaited = [channel.fileno(), self._model.fileno()]
+            ready = select.select(awaited, [], [], max(0.0, until - time.monotonic()))[0]
+            if channel.fileno() in ready or not ready:
+                return
+            self._model.serve()
 
     def _send(self, channel: socket.socket, data: bytes, descriptors: tuple[int, int]) -> None:
         """One request to the warm parent, with the child's ends of the pipes."""

@@ -21,7 +21,6 @@ import runpy
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,9 +44,12 @@ def main() -> None:
     if failure:
         return
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps what the tracer has seen end
+    filter_ = child.Filter(bytes.fromhex(asked["filter"]))
+    for name in [name for name in sys.modules if name.split(".")[0] == "chaos"]:
+        del sys.modules[name]  # the target may have a package of that name
     gc.collect()
     gc.freeze()  # what exists now is shared with the launches
-    _run(*_serve(channel), here=here)
+    _run(asked["module"], filter_, *_serve(channel), here=here)
 
 
 def _preload(names: Sequence[str]) -> str:
@@ -65,33 +67,34 @@ def _preload(names: Sequence[str]) -> str:
     return ""
 
 
-def _rehearse(module: str, words: Sequence[str]) -> str:
-    """Run the module once in this process, as `env WORDS` would, in a directory that goes again:
-    what libraries compute at their first use is then there for every launch. A rehearsal that
-    fails has cost its benefit and nothing else; one that leaves a thread is told."""
-    if not words:
-        return ""
+def _rehearse(module: str, requests: Sequence[Mapping[str, Any]]) -> str:
+    """Run the module in this process, once for each request: what it and its libraries compute at
+    their first use is then there for every launch. A rehearsal that fails has cost its benefit and
+    nothing else; one that leaves a thread is told."""
     environment, argv = dict(os.environ), sys.argv
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    with tempfile.TemporaryDirectory() as workspace:
-        filled = [word.replace("{workspace}", workspace) for word in words]
-        while filled and "=" in filled[0]:
-            name, _, value = filled.pop(0).partition("=")
-            os.environ[name] = value
-        sys.argv = [module, *filled]
+    for request in requests:
+        os.chdir(request["cwd"])
+        _take_over(module, request)
         with contextlib.suppress(BaseException):
             runpy.run_module(module, run_name="__main__", alter_sys=True)
+        # A program on its way out may ignore what its next start must hear.
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number, handler in handlers.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+    os.chdir("/")
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = argv
-    # A program on its way out may ignore what its next start must hear.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number, handler in handlers.items():
-        if handler is not None and signal.getsignal(number) is not handler:
-            signal.signal(number, handler)
-    if _has_threads():
-        return f"the rehearsal {' '.join(words)!r} started a thread, which a launch would not have"
-    return ""
+    return "the rehearsal started a thread, which a launch would not have" if _has_threads() else ""
+
+
+def _take_over(module: str, request: Mapping[str, Any]) -> None:
+    """Environment and arguments of a launch."""
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = [module, *request["arguments"]]
 
 
 def _has_threads() -> bool:
@@ -118,8 +121,18 @@ def _serve(channel: socket.socket) -> tuple[Mapping[str, Any], int, int]:
         _send(channel, str(pid).encode())
 
 
-def _run(request: Mapping[str, Any], go: int, report: int, *, here: bool) -> None:
-    """In the fork: become what a fresh interpreter would be, then run the module."""
+def _run(
+    module: str,
+    filter_: child.Filter,
+    request: Mapping[str, Any],
+    go: int,
+    report: int,
+    *,
+    here: bool,
+) -> None:
+    """In the fork: become what a fresh interpreter would be, then run the module. Whatever it
+    touches here is a page copied, in each launch: what can be done before the fork is done there.
+    """
     stage = "start"
     try:
         child.await_go(go)
@@ -129,21 +142,16 @@ def _run(request: Mapping[str, Any], go: int, report: int, *, here: bool) -> Non
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         stage = "seccomp"
-        child.arm(bytes.fromhex(request["filter"]))
+        filter_.arm()
     except OSError as error:
         os.write(report, f"{error.errno} {stage} {error.filename or ''}".encode())
         os._exit(127)
     os.close(report)
-    os.environ.clear()
-    os.environ.update(request["env"])
-    sys.argv = [request["module"], *request["arguments"]]
+    _take_over(module, request)
     if here:
         sys.path.insert(0, request["cwd"])
-    for name in [name for name in sys.modules if name.split(".")[0] == "chaos"]:
-        del sys.modules[name]  # the target may have a package of that name
-    importlib.invalidate_caches()
     try:
-        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as exit_:
         _end(exit_)
     _end(SystemExit())

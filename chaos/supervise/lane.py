@@ -25,6 +25,7 @@ from chaos.scenario import Scenario
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.conclude import conclude, harness_error
 from chaos.supervise.course import Course
+from chaos.supervise.rehearsal import Rehearsal
 from chaos.supervise.room import Room
 from chaos.supervise.same_twice import difference
 from chaos.supervise.stage import Stage
@@ -39,7 +40,7 @@ class Lane:
         self._token = secrets.token_hex(8)
         self._api_key = f"sk-killpoint-{secrets.token_hex(12)}"
         self._mock: MockProvider | None = None
-        self._warm: dict[str, WarmLauncher] = {}
+        self._warm: dict[str, tuple[WarmLauncher, Rehearsal]] = {}
         self._ends: dict[str, set[str]] = {}  # by scenario: what recoveries left, judged and good
 
     def ends(self, scenario: Scenario) -> set[str]:
@@ -60,17 +61,20 @@ class Lane:
         """End the mock and the warm parents."""
         if self._mock is not None:
             self._mock.close()
-        for launcher in self._warm.values():
+        for launcher, rehearsal in self._warm.values():
             launcher.close()
+            rehearsal.close()
 
     def _warm_launcher(self, target: Target) -> WarmLauncher:
         if target.warm is None:
             raise ChaosError(f"{target.path}: no [warm] table, so --launch warm cannot be used")
         if target.source not in self._warm:
-            warm = target.warm
-            launcher = WarmLauncher(warm.module, warm.preload, warm.rehearsal)
-            self._warm[target.source] = launcher
-        return self._warm[target.source]
+            rehearsal = Rehearsal(self.root.with_suffix(f".rehearsal-{len(self._warm)}"), target)
+            launcher = WarmLauncher(
+                target.warm.module, target.warm.preload, rehearsal.commands, rehearsal
+            )
+            self._warm[target.source] = launcher, rehearsal
+        return self._warm[target.source][0]
 
 
 def baseline(lane: Lane, work: Work) -> tuple[Evidence, ...]:

@@ -11,12 +11,14 @@ Does not start processes and does not interpret what it reads.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from glob import has_magic
 from pathlib import Path
 
 from chaos.errors import HarnessError
@@ -40,6 +42,8 @@ class Room:
         self.stderr = self.root / "err"
         self._prefix = f"{self.workspace}/"
         self._log_glob = log_glob
+        folder, _, self._log_name = log_glob.rpartition("/")
+        self._log_folder = self.workspace / folder
         self._state = tuple(f"{name.rstrip('/')}/" for name in state)
 
     def reset(self, files: Mapping[str, str], home: Mapping[str, str]) -> None:
@@ -74,8 +78,22 @@ class Room:
 
     def log_path(self) -> Path | None:
         """The session log, if there is one (the newest by name, if there are several)."""
-        found = (path for path in self.workspace.glob(self._log_glob) if path.is_file())
-        return max(found, default=None)
+        # Asked at every stop of a launch: Path.glob takes its time, and most globs do not need it.
+        folders: Iterable[Path] = (self._log_folder,)
+        if has_magic(str(self._log_folder)):
+            folders = self.workspace.glob(self.relative(str(self._log_folder)))
+        return max(
+            (Path(path) for folder in folders for path in self._logs_in(folder)), default=None
+        )
+
+    def _logs_in(self, folder: Path) -> Iterator[str]:
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if fnmatchcase(entry.name, self._log_name) and entry.is_file():
+                        yield entry.path
+        except (FileNotFoundError, NotADirectoryError):
+            return
 
     def log(self) -> bytes:
         """The session log as it is now; empty if there is none."""
@@ -96,7 +114,7 @@ class Room:
             if error.errno in _NO_FILE:
                 return None
             raise
-        with os.fdopen(fd, "rb") as file:
+        with os.fdopen(fd, "rb", buffering=0) as file:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 return None
@@ -120,14 +138,19 @@ class Room:
 
     def tree(self, blobs: Blobs) -> Tree:
         """The workspace outside the target's own state."""
-        names = (name for name in self._walk() if not name.startswith(self._state))
+        names = (name for name in self._walk("") if not name.startswith(self._state))
         return {name: self.content(self.workspace / name, blobs) for name in sorted(names)}
 
     def state_files(self) -> tuple[str, ...]:
         """Names below the target's state directories."""
-        return tuple(sorted(name for name in self._walk() if name.startswith(self._state)))
+        return tuple(sorted(name for name in self._walk("") if name.startswith(self._state)))
 
-    def _walk(self) -> Iterator[str]:
-        for directory, _, names in os.walk(self.workspace):
-            for name in names:
-                yield self.relative(f"{directory}/{name}")
+    def _walk(self, folder: str) -> Iterator[str]:
+        """Names of what is no directory, below a folder of the workspace (with its `/`); links to
+        directories are not followed."""
+        with contextlib.suppress(OSError), os.scandir(self._prefix + folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from self._walk(f"{folder}{entry.name}/")
+                elif not (entry.is_symlink() and os.path.isdir(entry.path)):  # noqa: PTH112 - hot
+                    yield folder + entry.name

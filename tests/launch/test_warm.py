@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chaos.errors import CannotStart, HarnessError
-from chaos.launch.model import Launcher
+from chaos.launch.model import Command, Launcher
 from chaos.launch.warm import WarmLauncher
 
 from .support import PROGRAMS, Room, alive, kill_after, kill_before, kill_nth, tear
@@ -148,18 +149,56 @@ def test_a_rehearsal_runs_once_and_leaves_nothing_of_itself(room: Room, tmp_path
         "import os, signal, sys\n"
         f"with open({str(seen)!r}, 'a') as file:\n"
         "    heard = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
-        "    print(sys.argv[1:], os.environ.get('ONLY'), heard, file=file)\n"
+        "    print(sys.argv[1:], os.environ.get('ONLY'), os.getcwd(), heard, file=file)\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "raise SystemExit(1)\n"
     )
-    warm = WarmLauncher("rehearsed", (), ("ONLY=then", "rehearse", "{workspace}"))
+    python = (sys.executable, "-m", "rehearsed")
+    rehearsal = tuple(
+        Command((*python, word), {"ONLY": "then"}, "/tmp", os.devnull, os.devnull)
+        for word in ("one", "two")
+    )
+    warm = WarmLauncher("rehearsed", (), rehearsal)
     try:
-        argv = (sys.executable, "-m", "rehearsed", "launch")
         for _ in range(2):
-            room.run(*argv, launcher=warm, PYTHONPATH=str(tmp_path))
+            room.run(*python, "launch", launcher=warm, PYTHONPATH=str(tmp_path))
     finally:
         warm.close()
-    rehearsal, *launches = seen.read_text().splitlines()
-    assert rehearsal.startswith("['rehearse', '/tmp/")
-    assert rehearsal.endswith("then True")
-    assert launches == ["['launch'] None True"] * 2
+    assert seen.read_text().splitlines() == [
+        "['one'] then /tmp True",
+        "['two'] then /tmp True",
+        *[f"['launch'] None {room.path} True"] * 2,
+    ]
+
+
+def test_a_rehearsal_is_answered_by_its_model(room: Room, tmp_path: Path) -> None:
+    (tmp_path / "asking.py").write_text(
+        "import socket, sys\n"
+        "if len(sys.argv) > 1:\n"
+        "    with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as model:\n"
+        "        sys.path.append(model.recv(99).decode())\n"
+        "else:\n"
+        "    print(sys.path[-1])\n"
+    )
+    python = (sys.executable, "-m", "asking")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        asks = Command((*python, port), {}, "/", os.devnull, os.devnull)
+        warm = WarmLauncher("asking", (), (asks,), _Answer(listener))
+        room.run(*python, launcher=warm, PYTHONPATH=str(tmp_path))
+        warm.close()
+    assert (room.path / "stdout").read_text() == "answer\n"
+
+
+class _Answer:
+    """A service: one word to whoever connects."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def serve(self) -> None:
+        with self._listener.accept()[0] as client:
+            client.sendall(b"answer")
