@@ -24,7 +24,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import lru_cache
 from typing import Any
 
 import rfc8785
@@ -65,9 +67,11 @@ def image_key(
     `accepted` counts the prompts that are durable, `state_files` names the target's own files,
     `ahead` tells what the scenario still holds: the step that comes next, events of later launches.
     """
-    canon = _Canon(substitutions or {})
+    last = _last_canon(tuple(sorted((substitutions or {}).items())))
+    text = last.log(log)
+    canon = last.copy()
     image = {
-        "log": canon.log(log).decode("ascii"),
+        "log": text.decode("ascii"),
         "files": {canon.text(name): files[name] for name in sorted(files)},
         "effects": [canon.text(effect) for effect in effects],
         "accepted": accepted,
@@ -102,24 +106,46 @@ def first_difference(a: bytes, b: bytes) -> str:
     )
 
 
+@lru_cache(maxsize=16)
+def _last_canon(substitutions: tuple[tuple[str, str], ...]) -> _Canon:
+    """The form of the log that `image_key` was asked for last: the next one mostly begins with it,
+    as logs grow, and then only what is new has to be read."""
+    return _Canon(dict(substitutions))
+
+
 class _Canon:
     """One canonical form in the making: what was replaced so far, and by what."""
 
     def __init__(self, substitutions: Mapping[str, str]) -> None:
         self._labels = substitutions
-        self._ids: dict[str, str] = {}
-        self._prompts: dict[str, str] = {}
         # The longest text first: one may be the beginning of another.
         texts = sorted(filter(None, substitutions), key=len, reverse=True)
         self._changing = re.compile("|".join([_UUID7, *map(re.escape, texts), "#"]))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._read = b""  # the lines that stand in canonical form below
+        self._lines: list[bytes] = []
+        self._ids: dict[str, str] = {}
+        self._prompts: dict[str, str] = {}
+        self._messages: dict[str, Any] = {}  # of message entries, by the entry's id
+
+    def copy(self) -> _Canon:
+        """One to go on with, that leaves this one as it is."""
+        made = copy(self)
+        made._ids = dict(self._ids)
+        return made
 
     def log(self, data: bytes) -> bytes:
-        """See `canonical_log`."""
-        *lines, torn = data.split(b"\n")
-        values = [_parse(line) for line in lines]
-        messages = _messages(values)
-        out = [self._line(*pair, messages) for pair in zip(lines, values, strict=True)]
-        return b"".join(line + b"\n" for line in [*out, b"#torn " + _torn_class(torn)])
+        """See `canonical_log`. A log that goes on where the last one ended costs what is new."""
+        end = data.rfind(b"\n") + 1
+        if not data[:end].startswith(self._read):
+            self._begin()
+        new, self._read = data[len(self._read) : end], data[:end]
+        self._lines += [self._line(line) for line in new.split(b"\n")[:-1]]
+        return b"".join(
+            line + b"\n" for line in [*self._lines, b"#torn " + _torn_class(data[end:])]
+        )
 
     def text(self, text: str) -> str:
         """A text without what changes from run to run."""
@@ -148,16 +174,18 @@ class _Canon:
             return [self.value(item, depth + 1) for item in value]
         return {key: self.value(value[key], depth + 1) for key in sorted(value)}
 
-    def _line(self, line: bytes, value: Any, messages: Mapping[str, Any]) -> bytes:
+    def _line(self, line: bytes) -> bytes:
         """One line: a transaction, the header, or bytes that are neither."""
+        value = _parse(line)
+        self._messages |= _messages(value)
         try:
             if isinstance(value, list):
-                return _dumps([self._fact(fact, messages) for fact in value])
-            return _raw(line) if value is None else _dumps(self._fact(value, messages))
+                return _dumps([self._fact(fact) for fact in value])
+            return _raw(line) if value is None else _dumps(self._fact(value))
         except RecursionError:
             return _raw(line)
 
-    def _fact(self, fact: Any, messages: Mapping[str, Any]) -> Any:
+    def _fact(self, fact: Any) -> Any:
         """A header or a fact, its clock stopped and its digests renewed."""
         canonical = self.value(fact)
         if not isinstance(fact, dict):
@@ -168,7 +196,7 @@ class _Canon:
         record = fact.get("record")
         if isinstance(record, dict):
             self._renew_configuration(record, canonical["record"])
-            self._renew_sources(record, canonical["record"], messages)
+            self._renew_sources(record, canonical["record"])
         return canonical
 
     def _renew_configuration(self, record: dict[str, Any], canonical: dict[str, Any]) -> None:
@@ -182,14 +210,12 @@ class _Canon:
             canonical["configurationSnapshot"]["systemPromptDigest"] = name
         canonical["configurationDigest"] = _digest(canonical["configurationSnapshot"])
 
-    def _renew_sources(
-        self, record: dict[str, Any], canonical: dict[str, Any], messages: Mapping[str, Any]
-    ) -> None:
+    def _renew_sources(self, record: dict[str, Any], canonical: dict[str, Any]) -> None:
         compacted, retained = record.get("compactedEntryIds"), record.get("retainedEntryIds")
         if not isinstance(compacted, list) or not isinstance(retained, list):
             return
         sources = [
-            {"sourceEntryId": entry, "message": messages.get(entry)}
+            {"sourceEntryId": entry, "message": self._messages.get(entry)}
             for entry in (*compacted, *retained)
             if isinstance(entry, str)
         ]
@@ -197,21 +223,14 @@ class _Canon:
             canonical["sourceDigest"] = _digest(self.value(sources))
 
 
-def _messages(values: Sequence[Any]) -> dict[str, Any]:
-    """The message of each message entry of a log, by the entry's id."""
+def _messages(value: Any) -> dict[str, Any]:
+    """The message of each message entry of a line, by the entry's id."""
     found: dict[str, Any] = {}
-    for fact in _facts(values):
-        entry = fact.get("entry")
+    for fact in value if isinstance(value, list) else [value]:
+        entry = fact.get("entry") if isinstance(fact, dict) else None
         if isinstance(entry, dict) and "message" in entry and isinstance(fact.get("id"), str):
             found[fact["id"]] = entry["message"]
     return found
-
-
-def _facts(values: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    for value in values:
-        for fact in value if isinstance(value, list) else [value]:
-            if isinstance(fact, dict):
-                yield fact
 
 
 def _parse(line: bytes) -> Any:
@@ -238,9 +257,15 @@ def _torn_class(torn: bytes) -> bytes:
 def _digest(value: Any) -> str | None:
     """The contract's digest of a value; None for one that has no canonical JSON."""
     try:
-        return "sha256:" + hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+        return _digest_of(_dumps(value))
     except (rfc8785.CanonicalizationError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=256)
+def _digest_of(text: bytes) -> str:
+    """Of a value by its text. Remembered: a configuration stands in every attempt of a log."""
+    return "sha256:" + hashlib.sha256(rfc8785.dumps(json.loads(text))).hexdigest()
 
 
 def _dumps(value: Any) -> bytes:

@@ -16,6 +16,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+import chaos.canonical
 from chaos.canonical import canonical_log, first_difference, image_key
 
 Json = Any
@@ -327,6 +328,22 @@ def test_a_torn_tail_counts_by_its_class_only() -> None:
     assert image(1, log=log + b'{"kind"') == image(1, log=log + b'{"kind":"ent')
     assert image(1, log=log + b'{"kind"') != image(1, log=log)
     assert image(1, log=log + b"{}") != image(1, log=log + b"{")
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 2))
+def test_a_key_is_the_same_whatever_was_asked_before(chance: random.Random, seed: int) -> None:
+    """As a log grows, as it is torn, and as another branch goes back behind it."""
+    lines, texts = story(seed)
+    log = written(lines, texts)
+    cuts = [log[:end] for end in range(0, len(log) + 1, 97)] + [log, log.replace(b"done", b"gone")]
+    late = [lines[-1]["id"]]  # an effect may name what the log names later
+    alone = []
+    for cut in cuts:
+        chaos.canonical._last_canon.cache_clear()
+        alone.append(image(seed, log=cut, effects=late))
+    order = list(range(len(cuts)))
+    chance.shuffle(order)
+    assert [image(seed, log=cuts[at], effects=late) for at in order] == [alone[at] for at in order]
 
 
 # -- the first difference -------------------------------------------------------------------------

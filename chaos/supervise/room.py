@@ -43,7 +43,7 @@ class Room:
         self._prefix = f"{self.workspace}/"
         self._log_glob = log_glob
         folder, _, self._log_name = log_glob.rpartition("/")
-        self._log_folder = self.workspace / folder
+        self._log_folder = f"{self.workspace}/{folder}"
         self._state = tuple(f"{name.rstrip('/')}/" for name in state)
 
     def reset(self, files: Mapping[str, str], home: Mapping[str, str]) -> None:
@@ -78,15 +78,24 @@ class Room:
 
     def log_path(self) -> Path | None:
         """The session log, if there is one (the newest by name, if there are several)."""
-        # Asked at every stop of a launch: Path.glob takes its time, and most globs do not need it.
-        folders: Iterable[Path] = (self._log_folder,)
-        if has_magic(str(self._log_folder)):
-            folders = self.workspace.glob(self.relative(str(self._log_folder)))
-        return max(
-            (Path(path) for folder in folders for path in self._logs_in(folder)), default=None
-        )
+        newest = self._newest_log()
+        return Path(newest) if newest else None
 
-    def _logs_in(self, folder: Path) -> Iterator[str]:
+    def log(self) -> bytes:
+        """The session log as it is now; empty if there is none."""
+        newest = self._newest_log()
+        return (self.read(newest) or b"") if newest else b""
+
+    def _newest_log(self) -> str:
+        """Asked at every stop of a launch, so it is plain strings, and Path.glob only where a
+        folder's name is not known."""
+        folders: Iterable[Path | str] = (self._log_folder,)
+        if has_magic(self._log_folder):
+            folders = self.workspace.glob(self.relative(self._log_folder))
+        found = (path for folder in folders for path in self._logs_in(folder))
+        return max(found, key=lambda path: path.split("/"), default="")
+
+    def _logs_in(self, folder: Path | str) -> Iterator[str]:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -95,17 +104,12 @@ class Room:
         except (FileNotFoundError, NotADirectoryError):
             return
 
-    def log(self) -> bytes:
-        """The session log as it is now; empty if there is none."""
-        path = self.log_path()
-        return (self.read(path) or b"") if path else b""
-
     def content(self, path: Path, blobs: Blobs) -> Sha:
         """A file's content by name; ABSENT for no such regular file."""
         data = self.read(path)
         return ABSENT if data is None else blobs.put(data)
 
-    def read(self, path: Path) -> bytes | None:
+    def read(self, path: Path | str) -> bytes | None:
         """The bytes of a regular file; None for anything else. Raises HarnessError for one that is
         too large to be kept at each of its states."""
         try:
