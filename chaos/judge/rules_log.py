@@ -4,7 +4,8 @@ L1, L3 to L8, L10 and L11 come from the strict reading of single logs (`chaos.ju
 every crash image, of what every launch left, and of the final log. L2 and L7 (a terminal fact
 must be there) need more than one log, and are here. What a valid log shows of a writer that does
 not keep to its plan is in `chaos.judge.rules_conduct`, the order of abort and cancellation in
-`chaos.judge.rules_abort`, and whether usage is the provider's (L9) in `chaos.judge.rules_usage`.
+`chaos.judge.rules_abort`, whether replies (L4) and their usage (L9) are the provider's in
+`chaos.judge.rules_replies` and `chaos.judge.rules_usage`.
 
 A file without one complete line is no session yet, and so has nothing to break.
 """
@@ -23,6 +24,7 @@ from chaos.judge.rules_conduct import (
     one_after_the_other,
     retried_after_a_crash,
 )
+from chaos.judge.rules_replies import as_said
 from chaos.judge.rules_usage import usage
 from chaos.judge.strict import check_log
 from chaos.results import Violation
@@ -152,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         append_only,
     ),
     _row("L3", "seq is 1,2,3… with no gap; ids are unique UUIDv7"),
-    _row("L4", "references resolve and every fact is a legal transition of its operation"),
+    _row("L4", "references resolve and every fact is a legal transition of its operation", as_said),
     _row(
         "L5",
         "at most two attempts a step; the second only after a crash, at the same boundary",

@@ -80,6 +80,8 @@ _DIGEST = (
 
 Fact = dict[str, Any]
 
+UNTOLD = b"{}"  # an answer that is not known yet: the reply that comes of it tells
+
 _MEMORY = (
     "_seq",
     "context",
@@ -270,7 +272,18 @@ class Story:
         self.assistant = self.boundary = entry["id"]
         self.calls, self.intents = calls, {}
         self.context.append(message)
+        self._said(message, "length" if stop == "length" else None)
         return self.write([entry, *([self.usage(**changes)] if usage else [])])
+
+    def _said(self, message: Fact, finish: str | None = None) -> None:
+        """What the provider said, unless the last request was told its answer."""
+        for index, event in reversed(list(enumerate(self.events))):
+            if isinstance(event, Request):
+                if event.answer == self.blobs.put(UNTOLD):
+                    choices = [{"message": message, "finish_reason": finish}]
+                    answer = self.blobs.put(json.dumps({"choices": choices}).encode())
+                    self.events[index] = replace(event, answer=answer)
+                return
 
     def usage(self, **changes: Any) -> Fact:
         """A usage fact, as `request` reported it."""
@@ -401,6 +414,7 @@ class Story:
         fact = {"kind": "entry", **self._common(), "id": self.summary_id, "entry": entry}
         self.context = [{"role": "user", "content": f"[Compacted history]\n{text}"}]
         self.context += [source["message"] for source in tail]
+        self._said({"role": "assistant", "content": text})
         return self.write([*cost, fact])
 
     def record(self, kind: str, **body: Any) -> Fact:
@@ -539,7 +553,7 @@ class Story:
             "log": self.blobs.put(self.log),
             "status": 200,
             "reason": "",
-            "answer": self.blobs.put(b"{}"),
+            "answer": self.blobs.put(UNTOLD),
             "usage": {"prompt_tokens": 11, "completion_tokens": 3, "cached_tokens": 2},
         }
         self.event(Request, **{**known, **fields})

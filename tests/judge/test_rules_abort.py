@@ -119,8 +119,14 @@ def test_an_attempt_that_is_closed_as_aborted_before_the_abort() -> None:
 
 # -- the abort wins ------------------------------------------------------------------------------
 
+
+def answered() -> Story:
+    """A run whose answer and whose signal come at once."""
+    return Story("say it").launch("run").header().prompt().attempt().request().signal()
+
+
 LATE: list[tuple[Callable[[], Story], str]] = [
-    (lambda: asking().abort().reply("said", usage=False).finish("aborted"), "assistant"),
+    (lambda: answered().abort().reply("said").finish("aborted"), "assistant"),
     (
         lambda: working().abort("tool", toolCallId="call_0").result().finish("aborted"),
         "toolResult success",
