@@ -47,8 +47,9 @@ _PIPE_CHUNKS = 16  # the most that the default limits let a pipe hold (1 MiB)
 _CANNOT_START = 127  # what shells say
 _GRACE_S = 1.0  # from SIGTERM to SIGKILL
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+_ALL = signal.valid_signals()
 # An ignored signal stays ignored across exec; Python itself ignores SIGPIPE and SIGXFSZ.
-_RESETTABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_RESETTABLE = tuple(_ALL - {signal.SIGKILL, signal.SIGSTOP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _run(
 def _start(program: ToolProgram, lock_fd: int | None, pipes: _Pipes) -> int:
     """Fork the guard; the agent keeps its own ends of the pipes."""
     # A signal between fork and the guard's own settings must not raise in the guard.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
     try:
         guard = os.fork()
         if guard == 0:

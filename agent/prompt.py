@@ -44,6 +44,8 @@ def system_prompt(workspace: Path) -> str:
 
 def _instructions(workspace: Path) -> str:
     """The text of AGENTS.md, "" without one, or why it cannot be used."""
+    if not os.path.lexists(f"{workspace}/{INSTRUCTIONS}"):
+        return ""  # asked before each step, and mostly answered so
     try:
         data = _read(inside(workspace, INSTRUCTIONS))
     except FileNotFoundError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ from agent.reply import FailedAttempt, MalformedReply, Reply, StreamedReply, err
 from agent.sse import EventDecoder
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 Show = Callable[[str], None]  # is given text that a person may see; nothing of it is kept
@@ -84,8 +87,7 @@ class Provider:
         url = urlsplit(self._settings.base_url)
         limits = self._limits
         client = httpx.Client(
-            # Loading the CA certificates takes 30 ms, and plain HTTP has no use for them.
-            verify=url.scheme == "https",
+            verify=True if url.scheme == "https" else _no_tls(),
             trust_env=url.hostname not in _LOOPBACK,  # no proxy for this very machine
             follow_redirects=False,
             timeout=httpx.Timeout(limits.silence_s, connect=limits.connect_s),
@@ -171,6 +173,15 @@ class Provider:
             code, what = "connection_lost", "broke off the exchange"
         text = f"{self._settings.base_url} {what}: {str(error) or type(error).__name__}"
         return FailedAttempt(code, self._settings.redact(text), usage)
+
+
+@cache
+def _no_tls() -> ssl.SSLContext:
+    """What httpx is given for plain HTTP: it would make one for each client, and with the CA
+    certificates that takes 30 ms."""
+    import httpx
+
+    return httpx.create_ssl_context(verify=False)
 
 
 def request_body(configuration: Configuration, context: Sequence[Mapping[str, Any]]) -> bytes:
