@@ -12,7 +12,7 @@ import os
 import subprocess
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,33 +34,10 @@ from agent.signals import AbortSwitch
 from agent.state import Run
 from agent.store import Reserved, SessionStore
 from agent.tool_calls import ToolCalls
+from tests.planted import bugs_provider
+from tests.planted.table import BUGS, bug
 
-Plant = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Bug:
-    """One planted fault."""
-
-    plant: Plant
-    rule: str  # the id that must be reported
-    depth: int  # kills that the smallest schedule needs
-    scenario: str  # a scenario that provokes it
-    torn: bool = False  # only a torn write shows it
-
-
-BUGS: dict[str, Bug] = {}
-
-
-def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable[[Plant], Plant]:
-    """Enter a bug into the table under its function's name."""
-
-    def enter(plant: Plant) -> Plant:
-        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn)
-        return plant
-
-    return enter
-
+__all__ = ["BUGS", "bugs_provider"]
 
 # -- order: fact before wire, fact before effect -------------------------------------------------
 

@@ -1,0 +1,32 @@
+"""The table of planted bugs, and how a bug is entered into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Plant = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One planted fault."""
+
+    plant: Plant
+    rule: str  # the id that must be reported
+    depth: int  # kills that the smallest schedule needs
+    scenario: str  # a scenario that provokes it
+    torn: bool = False  # only a torn write shows it
+
+
+BUGS: dict[str, Bug] = {}
+
+
+def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable[[Plant], Plant]:
+    """Enter a bug into the table under its function's name."""
+
+    def enter(plant: Plant) -> Plant:
+        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn)
+        return plant
+
+    return enter
