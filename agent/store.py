@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent import strict_json
+from agent.durability import sync_directory
 from agent.errors import SessionError
 from agent.failures import StoreFailure, UsageFailure, describe
 from agent.ids import IdSource, now_ms
@@ -50,7 +51,7 @@ class SessionStore:
         """Use `open`; this takes a descriptor that is locked already and reads the log from it."""
         self._fd = fd
         self.path = path
-        self._sync = durability == "fsync"
+        self.sync = durability == "fsync"
         self._reducer: SessionReducer | None = None
         self._failed = False
         data = _read_all(fd)
@@ -109,7 +110,7 @@ class SessionStore:
         reducer = SessionReducer()
         line = strict_json.dumps(header)
         reducer.check(line)
-        if self._sync:
+        if self.sync:
             self._sync_directories()  # first, so that a session with a header never lacks its name
         self._write(line)
         reducer.feed(line)
@@ -159,7 +160,7 @@ class SessionStore:
                 os.ftruncate(self._fd, self._valid)
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
-            if self._sync:
+            if self.sync:
                 os.fsync(self._fd)
         except OSError as error:
             raise StoreFailure(
@@ -174,11 +175,7 @@ class SessionStore:
     def _sync_directories(self) -> None:
         """The names that lead to the file, as far as the agent makes them: .agent/sessions/FILE."""
         for directory in self.path.absolute().parents[:3]:
-            fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_directory(directory)
 
     def _refuse_foreign_id(self) -> None:
         named, found = session_id_of(self.path), self.state.header.id

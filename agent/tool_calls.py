@@ -91,6 +91,7 @@ class ToolCalls:
             lock_fd=work.store.lock_fd,
             environment=tool_environment(os.environ),
             abort=work.abort,
+            sync=work.store.sync,
         )
         result = work.configuration.tools[intent.tool_name].call(intent.arguments, context)
         if work.abort.durable:

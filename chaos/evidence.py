@@ -20,6 +20,8 @@ BLOB = "the name of a blob"
 Sha = Annotated[str, BLOB]  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
 ABSENT: Sha = ""
 
+LOG_NAME = "LOG"  # of the session log, where its own name is a matter of chance
+
 # Launches that carry out steps of the scenario: kills are tried in them. Idle and probe follow.
 STEP_ROLES = ("run", "resume", "compact", "abort")
 
@@ -134,6 +136,21 @@ class FileChange:
     point: str = ""  # the kill point's name without phase, e.g. "file:rename[notes.txt]#1"
     offset: int = -1  # byte offset in the file; -1 where it has none
     length: int = 0  # bytes the target asked to write; 0 for calls without data
+    old: str = ""  # of a rename or link: the old name, relative to the workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """A system call that made a file or a directory durable against a loss of power."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    call: str
+    path: str  # relative to the workspace; that of a directory ends in a slash
+    log: Sha  # the log at that moment
+    names: tuple[str, ...] = ()  # of a directory: the files in it; the log's is LOG_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +270,7 @@ Event = (
     | Effect
     | Exec
     | FileChange
+    | Sync
     | Kill
     | Signal
     | Ended

@@ -24,10 +24,11 @@ PLACEHOLDERS = ("python", "workspace", "home", "session", "prompt", "base_url", 
 ROLES = ("run", "resume")  # commands that every target has
 MORE_ROLES = ("compact", "abort")  # and those that it may have
 DIALECTS = ("session-v2",)
+DURABILITIES = ("process", "fsync")
 OUTCOMES = ("completed", "failed", "blocked", "corrupt", "busy", "aborted")
 NEVER = -1  # the exit code of an outcome that the target does not have
 
-_KEYS = ("name", "about", "dialect", "log", "state", "temporary")
+_KEYS = ("name", "about", "dialect", "log", "state", "temporary", "durability")
 _TABLES = ("commands", "env", "home", "exit_codes", "limits", "warm")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # What Linux takes: NAME_MAX, and PATH_MAX less a quarter for the way to the directory itself.
@@ -64,6 +65,7 @@ class Target:
     grace_s: float  # how long a descendant may outlive the target (X1)
     state: tuple[str, ...]  # workspace directories that belong to the target itself
     temporary: tuple[str, ...]  # globs, workspace-relative: its temporary files (X3)
+    durability: str  # what it promises to survive: "process" (a crash), "fsync" (a power loss)
     warm: WarmProfile | None
     path: str  # of the target file
     source: str  # its TOML text
@@ -97,6 +99,7 @@ def parse_target(text: str, path: str) -> Target:
         grace_s=limits.seconds("grace_s", 2.0),
         state=_inside(root, "state", root.texts("state")),
         temporary=_inside(root, "temporary", root.texts("temporary", ())),
+        durability=_durability(root),
         warm=_warm(root),
         path=path,
         source=text,
@@ -173,6 +176,13 @@ def _file_path(root: Table, key: str, name: str) -> str:
                 name,
             )
     return str(path)
+
+
+def _durability(root: Table) -> str:
+    found, known = root.text("durability") if "durability" in root else "process", DURABILITIES
+    if found not in known:
+        raise root.error(f"unknown durability {found!r}{nearest(found, known)}", "durability")
+    return found
 
 
 def _dialect(root: Table) -> str:

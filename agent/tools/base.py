@@ -42,6 +42,7 @@ class CallContext:
     lock_fd: int | None  # the session's lock, for the guard of a child process
     environment: Mapping[str, str]  # for child processes; holds no secret
     abort: Abort  # a tool that waits, waits through it, and ends once it is durable
+    sync: bool = False  # what a tool writes itself survives a loss of power, once it says so
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def _edit(arguments: Arguments, context: CallContext) -> ToolResult:
     if found != 1:
         how = "does not occur" if found == 0 else f"occurs {found} times"
         raise ToolError(f"old_text {how} in {shown}; expected exactly one place")
-    replace_file(path, content.replace(old, new), context.call_id)
+    replace_file(path, content.replace(old, new), context)
     return ToolResult("success", f"Edited {shown}.")
 
 

@@ -3,8 +3,8 @@
 What it promises: a reader sees the old bytes or the new bytes, never a mixture; the mode is kept.
 The temporary file lies beside its target under a name that follows from the call, so the next start
 knows exactly which files to sweep and searches nothing.
-What it does not do: no fsync (a kill keeps the page cache), and hard links to the old file keep the
-old bytes.
+With `sync` that holds for a loss of power too, and the new file is there once the call is over.
+What it does not do: hard links to the old file keep the old bytes.
 
 Source: session contract, section 1 ("Temporary files").
 """
@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.tools.base import ToolError
+from agent.durability import sync_directory
+from agent.tools.base import CallContext, ToolError
 from agent.tools.paths import changeable
 
 TEMPORARY_PREFIX = ".killpoint-tmp-"
@@ -30,9 +31,9 @@ def temporary_beside(target: Path, call_id: str) -> Path:
     return target.with_name(TEMPORARY_PREFIX + call_id)
 
 
-def replace_file(target: Path, content: bytes, call_id: str) -> None:
+def replace_file(target: Path, content: bytes, context: CallContext) -> None:
     """Give `target` (a real path) the content in one step. On OSError nothing has changed."""
-    temporary = temporary_beside(target, call_id)
+    temporary = temporary_beside(target, context.call_id)
     mode = _mode_of(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -40,10 +41,18 @@ def replace_file(target: Path, content: bytes, call_id: str) -> None:
             file.write(content)
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
+            if context.sync:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.rename(target)
     except BaseException:
         sweep(temporary)
         raise
+    if context.sync:
+        for directory in target.parents:  # the name, and the directories made for it
+            sync_directory(directory)
+            if directory == context.workspace:
+                break
 
 
 def sweep_call(workspace: Path, arguments: Mapping[str, Any], call_id: str) -> None:

@@ -11,7 +11,7 @@ def _write(arguments: Arguments, context: CallContext) -> ToolResult:
     path = changeable(context.workspace, arguments["path"])
     content = arguments["content"].encode("utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content, context.call_id)
+    replace_file(path, content, context)
     return ToolResult("success", f"Wrote {len(content)} bytes to {arguments['path']}.")
 
 

@@ -53,11 +53,14 @@ class Files:
         self._by_inode.pop(inode, None)
 
     def of_descriptor(self, tid: int, fd: int) -> Found | None:
-        """The regular, still named file behind a descriptor; None for anything else. Raises
+        """The regular, still named file behind a descriptor, or the directory, whose path ends in
+        a slash (only a sync can concern it); None for anything else. Raises
         PermissionError where the process forbids looking at it."""
         link = f"/proc/{tid}/fd/{fd}"
         try:
             status = os.stat(link)
+            if stat.S_ISDIR(status.st_mode):
+                return self._found(f"{os.readlink(link)}/", status)
             if not stat.S_ISREG(status.st_mode) or status.st_nlink == 0:
                 return None
             return self._found(os.readlink(link), status)

@@ -96,7 +96,8 @@ class Handler(Protocol):
     exception goes on to the caller of `trace`."""
 
     def classify(self, path: str) -> str | None:
-        """Label of the regular file at this absolute path (links resolved); None: not watched.
+        """Label of the regular file at this absolute path (links resolved), or of the directory,
+        whose path ends in a slash; None: not watched.
 
         Must be a function of the path alone: answers are remembered by path and by inode.
         """

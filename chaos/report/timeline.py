@@ -7,7 +7,8 @@ from 1, as a person counts them.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from chaos.evidence import (
     ABSENT,
@@ -25,6 +26,7 @@ from chaos.evidence import (
     Request,
     Rival,
     Signal,
+    Sync,
 )
 from chaos.judge.log import Fact, read_log
 from chaos.points import KillPoint, Phase
@@ -123,36 +125,78 @@ def _ending(evidence: Evidence, index: int) -> str:
 
 def event_in_words(event: Event) -> str:
     """One event in one line: who did what."""
-    match event:
-        case LogWrite():
-            done = "killed on entry" if event.returned is None else f"returned {event.returned}"
-            return f"log      {visible(event.point)}  {event.call} {event.length} bytes, {done}"
-        case Request():
-            status = event.status or "no answer"
-            why = f" ({visible(event.reason, _SHORT)})" if event.reason else ""
-            made = " by the scenario's event" if event.injected else ""
-            return f"request  {event.ordinal} {visible(event.path, _SHORT)} -> {status}{made}{why}"
-        case Answered():
-            return f"answer   {event.ordinal} {'sent' if event.complete else 'cut off'}"
-        case Effect():
-            return f"effect   {visible(event.name, _SHORT)}  by {_command(event.argv)}"
-        case Exec():
-            return f"process  {event.pid} runs {_command(event.argv)}"
-        case FileChange():
-            gone = " (no file now)" if event.after == ABSENT else ""
-            return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
-        case Signal():
-            return f"signal   SIG{event.name} at {visible(event.at, _SHORT)}"
-        case Ended():
-            return f"process  {event.pid} ended by signal {event.signal}  {_command(event.argv)}"
-        case Injected():
-            return f"event    {event.do} at {event.call} of process {event.pid}"
-        case Rival():
-            end = f"signal {event.signal}" if event.signal else f"exit code {event.exit_code}"
-            beside = "" if event.held is None else f", while process {event.held} was stopped"
-            return f"start    process {event.pid} beside it ended: {end}{beside}"
-        case Kill():
-            return f"KILL     {visible(event.point)}"
+    return _WORDS[type(event)](event)
+
+
+def _log_write(event: LogWrite) -> str:
+    done = "killed on entry" if event.returned is None else f"returned {event.returned}"
+    return f"log      {visible(event.point)}  {event.call} {event.length} bytes, {done}"
+
+
+def _request(event: Request) -> str:
+    status = event.status or "no answer"
+    why = f" ({visible(event.reason, _SHORT)})" if event.reason else ""
+    made = " by the scenario's event" if event.injected else ""
+    return f"request  {event.ordinal} {visible(event.path, _SHORT)} -> {status}{made}{why}"
+
+
+def _answered(event: Answered) -> str:
+    return f"answer   {event.ordinal} {'sent' if event.complete else 'cut off'}"
+
+
+def _effect(event: Effect) -> str:
+    return f"effect   {visible(event.name, _SHORT)}  by {_command(event.argv)}"
+
+
+def _exec(event: Exec) -> str:
+    return f"process  {event.pid} runs {_command(event.argv)}"
+
+
+def _file_change(event: FileChange) -> str:
+    gone = " (no file now)" if event.after == ABSENT else ""
+    return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
+
+
+def _sync(event: Sync) -> str:
+    return f"sync     {visible(event.path, _SHORT)}  {event.call}"
+
+
+def _signal(event: Signal) -> str:
+    return f"signal   SIG{event.name} at {visible(event.at, _SHORT)}"
+
+
+def _ended(event: Ended) -> str:
+    return f"process  {event.pid} ended by signal {event.signal}  {_command(event.argv)}"
+
+
+def _injected(event: Injected) -> str:
+    return f"event    {visible(event.do, _SHORT)} at {event.call} of process {event.pid}"
+
+
+def _rival(event: Rival) -> str:
+    end = f"signal {event.signal}" if event.signal else f"exit code {event.exit_code}"
+    beside = "" if event.held is None else f", while process {event.held} was stopped"
+    return f"start    process {event.pid}, a second one, ended: {end}{beside}"
+
+
+def _kill(event: Kill) -> str:
+    return f"KILL     {visible(event.point)}"
+
+
+_WORDS: dict[type[Event], Callable[[Any], str]] = {
+    LogWrite: _log_write,
+    Request: _request,
+    Answered: _answered,
+    Effect: _effect,
+    Exec: _exec,
+    FileChange: _file_change,
+    Sync: _sync,
+    Signal: _signal,
+    Ended: _ended,
+    Injected: _injected,
+    Rival: _rival,
+    Kill: _kill,
+}
 
 
 def _command(argv: tuple[str, ...]) -> str:

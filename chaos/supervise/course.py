@@ -23,6 +23,7 @@ from chaos.points import Phase, PlannedLaunch, Schedule
 from chaos.provider.faults import Fault
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
+from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.intervene import intervene
 from chaos.supervise.recorder import Recorder
@@ -88,6 +89,7 @@ class Course:
         self.image = ""  # key of the last crash image
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
+        self._intervened = -1  # before this launch, the schedule's interventions were made
         self._begun: dict[int, bytes] = {}  # by step: the log that its first launch found
         for launch in self.launches:
             self._begun.setdefault(launch.step, self.recorder.blobs.get(launch.log_before))
@@ -109,6 +111,7 @@ class Course:
             room.reset(self.scenario.files, self.target.home)
         may_follow: Sequence[str] = STEP_ROLES
         while self._step < len(self.scenario.steps):
+            self._intervene()
             self._step, role = self._next(room.log())
             if role in may_follow:
                 launch = self._launch(role, self._step, self.scenario.steps[self._step].prompt)
@@ -122,6 +125,7 @@ class Course:
                     continue
                 may_follow = self._may_follow(launch)
             self._step += 1
+        self._intervene()
         self.end = self._key_of(room.log())
         if known_end(self.end):
             return self._evidence(None)
@@ -152,7 +156,22 @@ class Course:
         )
 
     def _kills_are_over(self) -> bool:
-        return all(launch.kill is None for launch in self.schedule.launches[len(self.launches) :])
+        """Is nothing of the schedule left but launches as they come?"""
+        left = self.schedule.launches[len(self.launches) :]
+        return all((launch.kill, launch.first, launch.starts) == (None, (), 1) for launch in left)
+
+    def _intervene(self) -> None:
+        """What the schedule does to the session before the next launch, once."""
+        if self._intervened == len(self.launches):
+            return
+        self._intervened = len(self.launches)
+        for what in self.schedule.of(len(self.launches)).first:
+            word, _, how = what.partition(": ")
+            if word == losses.WORD:
+                past = self.launches[0], self.recorder.events, self.recorder.blobs
+                losses.lose(self.stage.room, how, losses.unsynced_of(self.target.log, *past))
+            else:
+                intervene(self.stage.room, what)
 
     def _may_follow(self, launch: Launch) -> Sequence[str]:
         """The roles that may come after a launch that was not killed."""
@@ -205,8 +224,6 @@ class Course:
         if index >= MAX_LAUNCHES:
             raise AssertionError("a schedule has at most one kill a launch and so must end")
         planned = self.schedule.of(index)
-        for what in planned.first:
-            intervene(room, what)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self._begun.setdefault(step, room.log())
         with_events = self.events and role in STEP_ROLES

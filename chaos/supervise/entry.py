@@ -45,7 +45,7 @@ class Entry:
     @property
     def kills(self) -> bool:
         """Is it a kill point? A sync is none: it changes no byte."""
-        return self.call.name not in SYNCS
+        return self.call.name not in SYNCS and self.call.label != "directory"
 
 
 def _holds(pid: int, log: Path | None) -> bool:

@@ -34,6 +34,7 @@ from chaos.evidence import (
     Rival,
     Sha,
     Signal,
+    Sync,
 )
 from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
 from chaos.points import KillPoint, Phase, Scope, torn_ends
@@ -357,6 +358,8 @@ class Recorder:
                 return self._naming.log(call, entry.log_bytes)
             case "effect":
                 return self._naming.effects(call, lines_of(call.data))
+            case "directory":
+                return self._naming.file(call, self.room.relative(call.path) or "./")
             case _:
                 return self._naming.file(call, self.room.relative(str(entry.path)))
 
@@ -470,7 +473,18 @@ class Recorder:
     def _record(self, call: Call, entry: Entry) -> None:
         if call.label == "log":
             self._log_now = self.blobs.put(self.room.log())
-        if call.name in SYNCS:
+        if call.name in SYNCS or call.label == "directory":
+            if call.name in SYNCS and call.returned == 0:
+                self.events.append(
+                    Sync(
+                        *self._when(),
+                        pid=call.pid,
+                        call=call.name,
+                        path=self.room.public_name(call.path),
+                        log=self.log(),
+                        names=self.room.names_in(call.path) if call.path.endswith("/") else (),
+                    )
+                )
             return
         if call.label == "log":
             self.events.append(
@@ -503,6 +517,7 @@ class Recorder:
                     point=entry.point,
                     offset=call.offset,
                     length=call.length,
+                    old=self.room.relative(call.path) if call.name.startswith("rename") else "",
                 )
             )
 

@@ -22,7 +22,7 @@ from glob import has_magic
 from pathlib import Path
 
 from chaos.errors import HarnessError
-from chaos.evidence import ABSENT, Blobs, Sha, Tree
+from chaos.evidence import ABSENT, LOG_NAME, Blobs, Sha, Tree
 
 LARGEST_BYTES = 64 << 20
 LEAST_FREE_BYTES = 16 << 20
@@ -64,8 +64,11 @@ class Room:
         self.stderr.unlink(missing_ok=True)
 
     def classify(self, path: str) -> str | None:
-        """What a file is to the harness: `log`, `effect`, `file` or None (not watched)."""
+        """What a file is to the harness: `log`, `effect`, `file`, `directory` (a path that ends in
+        a slash) or None (not watched)."""
         if path.startswith(self._prefix):
+            if path.endswith("/"):
+                return "directory"
             relative = path[len(self._prefix) :]
             if fnmatchcase(relative, self._log_glob):
                 return "log"
@@ -75,6 +78,18 @@ class Room:
     def relative(self, path: str) -> str:
         """A workspace path as it is named in evidence."""
         return path.removeprefix(self._prefix)
+
+    def names_in(self, directory: str) -> tuple[str, ...]:
+        """The files in a directory, relative to the workspace; the session log as LOG_NAME."""
+        with os.scandir(directory) as entries:
+            paths = sorted(e.path for e in entries if e.is_file(follow_symlinks=False))
+        return tuple(map(self.public_name, paths))
+
+    def public_name(self, path: str) -> str:
+        """A path relative to the workspace (`./`: itself); the session log goes by LOG_NAME."""
+        if self.classify(path) == "log":
+            path = f"{path.rpartition('/')[0]}/{LOG_NAME}"
+        return self.relative(path) or "./"
 
     def log_path(self) -> Path | None:
         """The session log, if there is one (the newest by name, if there are several)."""
@@ -103,6 +118,27 @@ class Room:
                         yield entry.path
         except (FileNotFoundError, NotADirectoryError):
             return
+
+    def lay_log(self, data: bytes | None) -> None:
+        """Give the session log these bytes; None: no file."""
+        path = self.log_path()
+        if path is None and data is not None:
+            raise HarnessError(f"{self._log_glob}: no session log to give {len(data)} bytes to")
+        if path is not None and data is None:
+            path.unlink()
+        elif path is not None and data is not None:
+            path.write_bytes(data)
+
+    def lay_files(self, files: Mapping[str, bytes]) -> None:
+        """Make these the files of the workspace outside the target's own state."""
+        for name in self.tree(Blobs()):
+            if name not in files:
+                (self.workspace / name).unlink()
+        for name, data in files.items():
+            path = self.workspace / name
+            if self.read(path) != data:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
 
     def content(self, path: Path, blobs: Blobs) -> Sha:
         """A file's content by name; ABSENT for no such regular file."""

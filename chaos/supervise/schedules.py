@@ -118,12 +118,21 @@ def _instants_of(reference: Evidence, launch: int) -> Iterator[str]:
 
 def schedule_id(scenario: str, schedule: Schedule) -> str:
     """A short stable id that is safe as a file name."""
-    kills = [
-        f"{f'launch{number}-' if number > 1 else ''}{_NOT_PLAIN.sub('-', str(launch.kill))}"
+    parts = [
+        f"{f'launch{number}-' if number > 1 else ''}{_NOT_PLAIN.sub('-', what)}"
         for number, launch in enumerate(schedule.launches, start=1)
-        if launch.kill
+        for what in _told(launch)
     ]
-    return "-".join((scenario, *kills)) if kills else f"{scenario}-{BASELINE}"
+    return "-".join((scenario, *parts)) if parts else f"{scenario}-{BASELINE}"
+
+
+def _told(launch: PlannedLaunch) -> Iterator[str]:
+    """What a launch of a schedule is told from others by."""
+    yield from launch.first
+    if launch.starts > 1:
+        yield f"{launch.role}*{launch.starts}"
+    if launch.kill:
+        yield str(launch.kill)
 
 
 # The instants of a place: its phases, each with the part of the call or answer that it lets out.

@@ -1,0 +1,93 @@
+"""The power-loss family: at which instants power is lost, and what a loss leaves in the room.
+
+The choice is pure, and over the events of the run without a kill: at the entry and the exit of
+every call, and at every request and effect, each loss that `chaos.power_loss` knows there. The
+room is laid out from the events of the lineage itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from chaos.errors import HarnessError, UsageError
+from chaos.evidence import (
+    LOG_NAME,
+    STEP_ROLES,
+    Blobs,
+    Effect,
+    Event,
+    Evidence,
+    FileChange,
+    Launch,
+    LogWrite,
+    Request,
+)
+from chaos.explore.work import Branch
+from chaos.points import KillPoint, PlannedLaunch, Schedule
+from chaos.power_loss import Loss, Unsynced, unsynced
+from chaos.scenario import Scenario
+from chaos.supervise.room import Room
+from chaos.supervise.schedules import schedule_id
+
+WORD = "power-loss"
+
+
+def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
+    """Every loss of power in the steps of the run, once each: a kill, then what it took."""
+    chosen: dict[str, Branch] = {}
+    for launch, point, state in _instants(scenario, reference):
+        roles = [reference.launches[index].role for index in range(launch + 1)]
+        alive = (PlannedLaunch(role, None) for role in roles[:-1])
+        for loss in state.losses():
+            schedule = Schedule(
+                (
+                    *alive,
+                    PlannedLaunch(roles[-1], KillPoint.parse(point)),
+                    PlannedLaunch("resume", None, first=(f"{WORD}: {loss}",)),
+                )
+            )
+            ident = schedule_id(scenario.name, schedule)
+            chosen[ident] = Branch(ident, schedule)
+    return list(chosen.values())
+
+
+def _instants(scenario: Scenario, reference: Evidence) -> Iterator[tuple[int, str, Unsynced]]:
+    """Launch, kill point and what is unsynced there."""
+    for number, event in enumerate(reference.events):
+        if reference.launches[event.launch].role not in STEP_ROLES:
+            return
+        before, after = reference.events[:number], reference.events[: number + 1]
+        match event:
+            case LogWrite() | FileChange():
+                yield event.launch, f"{event.point}/before", _state(scenario, reference, before)
+                yield event.launch, f"{event.point}/after", _state(scenario, reference, after)
+            case Effect() if event.point:
+                yield event.launch, f"{event.point}/after", _state(scenario, reference, after)
+            case Request():
+                point = f"provider:{event.ordinal}/request"
+                yield event.launch, point, _state(scenario, reference, after)
+
+
+def _state(scenario: Scenario, evidence: Evidence, events: Sequence[Event]) -> Unsynced:
+    return unsynced_of(scenario.target.log, evidence.launches[0], events, evidence.blobs)
+
+
+def unsynced_of(log_glob: str, first: Launch, events: Sequence[Event], blobs: Blobs) -> Unsynced:
+    """What is unsynced after these events of a lineage whose first launch is `first`."""
+    log = str(PurePosixPath(log_glob).parent / LOG_NAME)
+    log_before = blobs.get(first.log_before) or None
+    return unsynced(events, blobs, log, log_before, first.files_before)
+
+
+def lose(room: Room, how: str, state: Unsynced) -> None:
+    """Make the room what a loss of power leaves. Raises HarnessError where the lineage has not
+    come to where the loss was chosen."""
+    try:
+        left = state.after(Loss.parse(how))
+    except UsageError as error:
+        why = f"{WORD}: {error}; the target does not do the same thing twice"
+        raise HarnessError(why) from None
+    log = left.pop(state.log, None)
+    room.lay_log(log)
+    room.lay_files(left)
