@@ -79,7 +79,7 @@ def _detach_at_next_stop(arch: Arch, tracees: Tracees, tid: int) -> None:
     elif event == ptrace.EVENT_CLONE:
         new = ptrace.event_message(tid)
         known = new in tracees
-        tracees.announce(new)
+        tracees.announce(new, tid)
         if not known and new in tracees and tracees.process(new) == tracees.process(tid):
             _detach_at_next_stop(arch, tracees, new)
             tracees.forget(new)

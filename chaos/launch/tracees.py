@@ -21,7 +21,9 @@ class Tracees:
     def __init__(self, root: int) -> None:
         self.root = root  # the first
         self.roots = {root}  # every process that the engine started
+        self.living_roots = {root}
         self._process: dict[int, int] = {root: root}  # thread -> process
+        self._family: dict[int, int] = {root: root}  # process -> the root that it descends from
         self._unannounced: set[int] = set()  # showed itself, or ended, before its parent's event
 
     def __contains__(self, tid: int) -> bool:
@@ -33,10 +35,12 @@ class Tracees:
     def add_root(self, pid: int) -> None:
         """The engine started another process, beside the first."""
         self.roots.add(pid)
-        self._process[pid] = pid
+        self.living_roots.add(pid)
+        self._process[pid] = self._family[pid] = pid
 
-    def announce(self, tid: int) -> None:
-        """The parent's event: a new thread, which may be known already, or gone again."""
+    def announce(self, tid: int, parent: int) -> None:
+        """The event of a thread `parent`: a new thread, which may be known already, or gone."""
+        self._family[tid] = self.family(self.process(parent))
         if tid in self._unannounced:
             self._unannounced.discard(tid)
         else:
@@ -50,6 +54,8 @@ class Tracees:
 
     def end(self, tid: int) -> None:
         """The thread was reaped."""
+        self.living_roots.discard(tid)
+        self._family.pop(tid, None)
         if self._process.pop(tid, None) is None:
             self._unannounced.add(tid)
 
@@ -65,14 +71,25 @@ class Tracees:
         """Every process with a thread left, oldest first."""
         return list(dict.fromkeys(self._process.values()))
 
+    def family(self, process: int) -> int:
+        """The root that it descends from; the first, where its parent died before it could tell."""
+        return self._family.get(process, self.root)
+
     def threads(self, process: int) -> list[int]:
         """The threads of one process."""
         return [tid for tid, owner in self._process.items() if owner == process]
 
     def group(self, process: int) -> list[int]:
         """The processes of its process group, itself included."""
-        wanted = _group(process)
-        return [pid for pid in self.processes() if pid == process or _group(pid) == wanted]
+        wanted = self.group_of(process)
+        return [pid for pid in self.processes() if self.group_of(pid) == wanted]
+
+    def group_of(self, process: int) -> int:
+        """Its process group; of one that is gone, a number that no group has."""
+        try:
+            return os.getpgid(process)
+        except ProcessLookupError:
+            return -process
 
     def survivors(self) -> tuple[Survivor, ...]:
         """Processes that still live; one that is only waiting to be reaped does not."""
@@ -85,10 +102,3 @@ class Tracees:
         for pid in processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-
-
-def _group(process: int) -> int:
-    try:
-        return os.getpgid(process)
-    except ProcessLookupError:
-        return -process  # gone: nobody else's

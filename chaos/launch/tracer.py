@@ -141,12 +141,12 @@ class _Launch:
         return Outcome(
             pid=root.pid,
             wait_status=self._stops.root_status,
-            killed=self._stops.killed,
+            killed=self._stops.kills.happened,
             timed_out=self._timed_out,
             seconds=time.monotonic() - self._began,
             stops=self._stops.count,
             survivors=survivors,
-            unseen=tuple(self._stops.unseen),
+            unseen=self._stops.unseen.said,
             stacks=stacks,
         )
 
@@ -162,8 +162,8 @@ class _Launch:
             if now >= self._until():
                 return
             # What a death does to the wire is for after the look at what the dead left.
-            alive = self._stops.killing_since is None
-            until = min(self._until(), self._stops.wakes_at)
+            alive = self._stops.kills.dying is None
+            until = min(self._until(), self._stops.pauses.next_end)
             if self._waiter.wait(until - now if dry else 0.0, with_service=alive):
                 assert self._service is not None  # noqa: S101 - only a service makes it ready
                 self._service.serve()
@@ -172,8 +172,8 @@ class _Launch:
 
     def _until(self) -> float:
         """The deadline; a kill in progress is always seen to its end."""
-        since = self._stops.killing_since
-        return self._deadline if since is None else max(self._deadline, since + _END_LIMIT_S)
+        dying = self._stops.kills.dying
+        return self._deadline if dying is None else max(self._deadline, dying.since + _END_LIMIT_S)
 
     def _reap(self) -> bool:
         """Take what waitpid has, at most a batch. True: there is no more for now."""
