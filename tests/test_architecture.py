@@ -20,6 +20,7 @@ IMPURE = {
 # The rooms of the harness that promise to be pure. The agent's are tested beside its core.
 PURE = [
     "chaos/canonical.py",
+    "chaos/damage.py",
     "chaos/errors.py",
     "chaos/evidence.py",
     "chaos/explore/shrink.py",

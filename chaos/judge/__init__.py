@@ -23,7 +23,8 @@ from chaos.judge import (
     rules_provider,
     rules_recovery,
 )
-from chaos.judge.case import Case, Need, Rule
+from chaos.judge.case import Need, Rule
+from chaos.judge.damaged import cases_of
 from chaos.judge.proof import inexact
 from chaos.judge.rules_usage import unaccounted
 from chaos.results import Violation
@@ -44,9 +45,9 @@ __all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge", "unaccount
 
 def judge(evidence: Evidence) -> list[Violation]:
     """Every broken rule. Rules hold in every run, killed or not, whatever `inexact` says."""
-    case = Case(evidence)
     return [
         violation
+        for case in cases_of(evidence)
         for rule in RULES
         if all(case.has(need) for need in rule.needs)
         for violation in rule.check(case)

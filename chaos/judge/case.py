@@ -41,6 +41,7 @@ class Need(StrEnum):
 
     FACTS = "a session log in the dialect session-v2"
     END = "a course that went to its end"
+    OPENS = "a session that must open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,19 @@ class End:
 
 
 @dataclass(frozen=True)
+class Damaged:
+    """That a case begins with a damaged log."""
+
+    past: tuple[Event, ...]  # what happened before the damage
+    fault: Violation | None  # why the session must be refused; None: it must open
+
+
+@dataclass(frozen=True)
 class Case:
     """The evidence of a schedule, with lookups. Read only."""
 
     evidence: Evidence
+    damaged: Damaged | None = None
 
     def log(self, name: Sha) -> History:
         """The log of that name, interpreted."""
@@ -79,7 +89,8 @@ class Case:
 
     def launch_of(self, event: Event) -> Launch:
         """The launch in which an event happened."""
-        return self.evidence.launches[event.launch]
+        launches = self.evidence.launches
+        return launches[event.launch - launches[0].index]
 
     def code(self, outcome: str) -> int | None:
         """The exit code that the target gives an outcome; None where it has none (or -1)."""
@@ -92,9 +103,27 @@ class Case:
 
     def has(self, need: Need) -> bool:
         """Is the need met?"""
-        if need is Need.FACTS:
-            return self.evidence.facts.dialect == "session-v2"
+        match need:
+            case Need.FACTS:
+                return self.evidence.facts.dialect == "session-v2" and self.fault is None
+            case Need.OPENS:
+                return self.fault is None
         return self.end is not None
+
+    @property
+    def fault(self) -> Violation | None:
+        """Why this session must be refused."""
+        return self.damaged.fault if self.damaged else None
+
+    @cached_property
+    def inherited(self) -> tuple[Effect, ...]:
+        """Effects of before a damage that left their intents in the log."""
+        if self.damaged is None:
+            return ()
+        log = self.log(self.evidence.launches[0].log_before)
+        left = {call.intent.id for call in log.calls if call.intent is not None}
+        found = ((e, self.owner(e)) for e in self.damaged.past if isinstance(e, Effect))
+        return tuple(e for e, call in found if call and call.intent and call.intent.id in left)
 
     @cached_property
     def end(self) -> End | None:
@@ -182,7 +211,7 @@ class Case:
     def effects(self) -> dict[CallKey, Counter[str]]:
         """How often each call had each effect, over all launches."""
         counts: dict[CallKey, Counter[str]] = {call.key: Counter() for call in self.final.calls}
-        for event in self.evidence.events:
+        for event in (*self.inherited, *self.evidence.events):
             if isinstance(event, Effect) and (call := self.owner(event)) is not None:
                 counts.setdefault(call.key, Counter())[event.name] += 1
         return counts

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from chaos.damage import DAMAGE, Damage
 from chaos.errors import UsageError
 from chaos.evidence import (
     Answered,
@@ -281,8 +282,8 @@ def _continuity(evidence: Evidence) -> Iterator[str]:
     name, earlier = None, None  # of the log now, and before the last event
     for launch in evidence.launches:
         where = _where(launch)
-        if name is not None and launch.log_before != name and not launch.first:
-            yield f"{where}: the log changed between two launches"
+        if name is not None:
+            yield from (f"{where}: {fault}" for fault in _between(launch, name, evidence.blobs))
         name = earlier = launch.log_before
         for event in evidence.of_launch(launch.index):
             fault = _step(event, name, earlier, evidence.blobs)
@@ -292,6 +293,23 @@ def _continuity(evidence: Evidence) -> Iterator[str]:
         if launch.log_after != name:
             yield f"{where}: the log changed after its last event"
             name = launch.log_after
+
+
+def _between(launch: Launch, name: str, blobs: Blobs) -> Iterator[str]:
+    """Before a launch, the log is what the launch before left, or what was done to that."""
+    found, expected = blobs.get(launch.log_before), blobs.get(name)
+    for what in launch.first:
+        word, _, how = what.partition(": ")
+        if word != DAMAGE:
+            return
+        try:
+            expected = Damage.parse(how).apply(expected)
+        except UsageError as error:
+            yield str(error)
+            return
+    if found != expected:
+        planned = f", not by {', '.join(launch.first)} alone" if launch.first else ""
+        yield f"the log changed between two launches{planned}"
 
 
 def _log_after(event: Event, name: str) -> str:

@@ -81,7 +81,8 @@ def once_per_intent(case: Case) -> Iterator[Violation]:
     """E2. What may not be replayed happens at most once per intent. Fails when a call recorded
     `never` has an effect more often, over all launches, than the reference run has it for this
     call (once, where the reference does not know the call or the effect): give the effects of one
-    call names of their own. Fails too when the scenario's expectation of an effect is not met."""
+    call names of their own. Fails too when the scenario's expectation of an effect is not met. An
+    effect whose intent a damage of the log took away counts no more."""
     for key, counted in case.effects.items():
         call = case.calls.get(key)
         if call is None or call.replay != "never":
@@ -97,12 +98,13 @@ def once_per_intent(case: Case) -> Iterator[Violation]:
 
 def _launch_of_last(case: Case, name: str) -> Launch:
     events = [e for e in case.evidence.events if isinstance(e, Effect) and e.name == name]
-    return case.launch_of(events[-1])
+    return case.launch_of(events[-1]) if events else case.evidence.launches[0]
 
 
 def _expectations(case: Case) -> Iterator[Violation]:
     """The scenario's own words: never, once, at-most-once, per-intent."""
-    counts = Counter(e.name for e in case.evidence.events if isinstance(e, Effect))
+    known = (*case.inherited, *case.evidence.events)
+    counts = Counter(e.name for e in known if isinstance(e, Effect))
     for name, wanted in case.evidence.facts.expect_effects.items():
         found = _unmet(case, name, wanted, counts[name])
         if found:
@@ -112,8 +114,8 @@ def _expectations(case: Case) -> Iterator[Violation]:
 
 def _unmet(case: Case, name: str, wanted: str, count: int) -> str:
     """What is wrong with the count of an effect; empty if nothing is. `once` accepts that it did
-    not happen where the log says of a call that it is unknown, or the session is blocked or
-    aborted: no agent can do better than that without risking it twice."""
+    not happen where the log says of a call that it is unknown, or the session is blocked, aborted
+    or damaged: no agent can do better than that without risking it twice."""
     if wanted == "per-intent":
         most = max((effects[name] for effects in case.effects.values()), default=0)
         return f"{most} times for one intent" if most > 1 else ""
@@ -125,7 +127,7 @@ def _excused(case: Case) -> bool:
     """May a call have been left undone?"""
     undone = any(call.outcome in ("interrupted", "aborted") for call in case.final.calls)
     aborted = any(operation.aborted is not None for operation in case.final.operations)
-    return case.blocked or undone or aborted
+    return case.blocked or undone or aborted or case.damaged is not None
 
 
 def success_means_done(case: Case) -> Iterator[Violation]:

@@ -43,9 +43,9 @@ def same_end(case: Case) -> Iterator[Violation]:
     """R5. Fails when an unblocked end has other operations, other outcomes, other messages or
     other files than every reference that may be compared with it; and when the outcome is not the
     one that the scenario expects. An operation left open has no end to compare: it is blocked, or
-    L7's. Surplus files are X3's."""
+    L7's; nor has a session that was damaged. Surplus files are X3's."""
     end = case.end
-    if end is None:
+    if end is None or case.damaged is not None:
         return
     last = end.history.last_operation
     if last is not None and last.outcome not in (None, *_wanted(case, last)):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from chaos.evidence import Kill, Launch, Sha
+from chaos.evidence import ABSENT, Kill, Launch, Sha
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.log import LF, split_torn
 from chaos.judge.rules_abort import durable_first, heeded, names_its_phase, wins
@@ -24,9 +24,11 @@ from chaos.judge.rules_conduct import (
     one_after_the_other,
     retried_after_a_crash,
 )
+from chaos.judge.rules_damage import untouched
 from chaos.judge.rules_replies import as_said
 from chaos.judge.rules_usage import usage
 from chaos.judge.strict import check_log
+from chaos.power_loss import acknowledged
 from chaos.results import Violation
 
 
@@ -78,9 +80,15 @@ def strict_reading(data: bytes) -> tuple[Violation, ...]:
 
 def append_only(case: Case) -> Iterator[Violation]:
     """L2. At every instant that was seen, the log starts with the complete lines of the instant
-    before. Fails when a complete line was changed, cut or replaced; a torn tail may go."""
+    before. Fails when a complete line was changed, cut or replaced; a torn tail may go. Fails too
+    when a loss of power took a line that somebody outside may have known of; and when one byte of a
+    session that is damaged beyond a torn tail changes."""
+    yield from untouched(case)
     name: Sha | None = None
     for launch in case.evidence.launches:
+        if launch.first:  # what was done to the log between two launches is not the target's doing
+            yield from _lost(case, launch)
+            name = None
         events = [(e, e.log) for e in case.evidence.of_launch(launch.index) if hasattr(e, "log")]
         for event, now in ((None, launch.log_before), *events, (None, launch.log_after)):
             if name is not None and now != name:
@@ -91,6 +99,22 @@ def append_only(case: Case) -> Iterator[Violation]:
                     where = Where(launch, event=event, line=line)
                     yield broken("L2", "a complete line was changed", was, is_now, where)
             name = now
+
+
+def _lost(case: Case, launch: Launch) -> Iterator[Violation]:
+    """The lines that a power loss before this launch took, and that had been acted upon."""
+    if not any(what.startswith("power-loss") for what in launch.first):
+        return
+    past = [e for e in case.evidence.events if e.launch < launch.index]
+    over = (o.log_after for o in case.evidence.launches[: launch.index] if not o.killed)
+    logs = [case.evidence.blobs.get(name) for name in (acknowledged(past) or ABSENT, *over)]
+    known, _ = split_torn(max(logs, key=len))
+    left = case.evidence.blobs.get(launch.log_before)
+    if not left.startswith(known):
+        line, was, _ = _first_difference(known, left)
+        where = Where(launch, line=line)
+        found = f"it lost, of {known.count(LF)} lines that had been acted upon"
+        yield broken("L2", "a power loss took a durable line", was, found, where)
 
 
 def _first_difference(before: bytes, found: bytes) -> tuple[int, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chaos.evidence import Effect, Launch, Request, Sha
-from chaos.judge.case import Case, Rule, Where, broken, ended_from_outside
+from chaos.judge.case import Case, Need, Rule, Where, broken, ended_from_outside
 from chaos.judge.rules_end import interrupted
 from chaos.judge.workspace import is_temporary
 from chaos.results import Violation
@@ -93,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "X3",
         "no temporary file is left behind after the next start, no descriptor ever",
-        frozenset(),
+        frozenset({Need.OPENS}),
         nothing_left_behind,
     ),
     Rule(

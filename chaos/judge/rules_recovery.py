@@ -12,6 +12,7 @@ from chaos.evidence import Effect, Exec, FileChange, Launch, LogWrite, Request
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import History
 from chaos.judge.log import LF
+from chaos.judge.rules_damage import names_its_fault, refused
 from chaos.results import Violation
 
 _FACTS = frozenset({Need.FACTS})
@@ -33,8 +34,11 @@ def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
     """R1. Any crash image opens, and accepted prompts stand in it once each, in order. Fails when
     a launch says that the session is corrupt; when a prompt that was durable is gone, doubled or
     out of order; when a launch that ended by itself, and neither blocked nor refused, has lost the
-    prompt of its step; when the probe turn does not complete, tool call included."""
-    for launch in case.evidence.launches:
+    prompt of its step; when the probe turn does not complete, tool call included. A session that is
+    damaged beyond a torn tail is refused instead: any other exit code than corrupt is a fault then,
+    and any request, tool or change of a file."""
+    yield from refused(case)
+    for launch in case.evidence.launches if case.has(Need.OPENS) else ():
         if case.exited(launch, "corrupt"):
             found = f"exit code {launch.exit_code}: {_last_line(case, launch)}"
             yield broken(
@@ -62,11 +66,11 @@ def _prompt_fault(case: Case, launch: Launch) -> tuple[list[str], list[str]] | N
 def _due(case: Case, launch: Launch) -> list[str]:
     """The prompts that must stand in the log after a launch: one a step, if the target accepted it
     or a launch of that step ended like one that did, and no signal came before it could."""
-    facts = case.evidence.facts
+    facts, launches = case.evidence.facts, case.evidence.launches
     given: dict[int, str] = {}
     found: dict[int, int] = {}  # prompts in the log before the step
     due: set[int] = set()
-    for known in case.evidence.launches[: launch.index + 1]:
+    for known in launches[: launch.index + 1 - launches[0].index]:
         before = len(case.log(known.log_before).prompts)
         if known.role in ("run", "probe") and known.step not in given:
             place = facts.steps[: known.step].count("run") if facts.steps else known.step
@@ -79,7 +83,8 @@ def _due(case: Case, launch: Launch) -> list[str]:
         stopped = any(len(case.log(s.log).prompts) <= before for s in case.signals(known))
         if accepted or (_served(case, known) and not (stopped and known.role == "run")):
             due.add(known.step)
-    return [prompt for step, prompt in given.items() if step in due]
+    left = case.log(launches[0].log_before).prompts  # by a damage
+    return [*left, *(prompt for step, prompt in given.items() if step in due)]
 
 
 def _served(case: Case, launch: Launch) -> bool:
@@ -107,8 +112,10 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
     """R2. A launch that is not killed ends within its limit, by itself, with the exit code that
     its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
     do, blocked where it leaves an operation open. One that a signal found without an open operation
-    may end as aborted too. Fails too on a runtime's crash report on stderr. Exit codes that say
-    corrupt (R1) or busy (X1) are those rules' business."""
+    may end as aborted too. Fails too on a runtime's crash report on stderr; and when a launch that
+    refuses a damaged session does not name code and line. Exit codes that say corrupt (R1) or busy
+    (X1) are those rules' business otherwise."""
+    yield from names_its_fault(case)
     for launch in case.evidence.launches:
         where = Where(launch)
         if launch.killed:

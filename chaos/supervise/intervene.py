@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from chaos.damage import DAMAGE, Damage
 from chaos.errors import UsageError
 from chaos.supervise.room import Room
 
-_BY_WORD: Mapping[str, Callable[[Room, str], None]] = {}
+
+def _damage(room: Room, how: str) -> None:
+    room.lay_log(Damage.parse(how).apply(room.log()))
+
+
+_BY_WORD: Mapping[str, Callable[[Room, str], None]] = {DAMAGE: _damage}
 
 
 def intervene(room: Room, what: str) -> None:
