@@ -18,6 +18,7 @@ points exist in a run, nor what an intervention does.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -182,6 +183,11 @@ class Schedule:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.launches)) or "run: none"
+
+
+def torn_lengths(data: bytes, torn: str) -> Sequence[int]:
+    """The lengths at which one write is torn: `every`, or `ends`: the telling ones."""
+    return range(1, len(data)) if torn == "every" else sorted(torn_ends(data))
 
 
 def torn_ends(data: bytes) -> set[int]:

@@ -51,6 +51,7 @@ class Work:
     prefix: Schedule = _NO_KILL
     references: tuple[Evidence, ...] = ()
     harvest: bool = False  # tell the images beyond each branch
+    torn: str = "ends"  # the torn writes among them: ends | every
     keep: bool = False
     fail_fast: bool = False
 

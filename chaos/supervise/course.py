@@ -3,6 +3,9 @@
     each step:  as written → (killed) → the same until it has begun, then resume → …
     at the end: a resume that must do nothing → a probe turn that uses a tool
 
+A damage of the log ends the steps: what is left is for the launches that the schedule names, and
+for `resume`.
+
 Promises: every launch is over, to the last process of its tree, before the next one starts; the
 crash image after a kill is taken at that moment. Does not choose schedules and does not judge.
 Source: design sections 2 and 3, fault catalogue lesson 4.
@@ -10,11 +13,13 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
-from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch
+from chaos.damage import DAMAGE
+from chaos.errors import UsageError
+from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch, Sha
 from chaos.explore.work import Beyond
 from chaos.judge.history import history_of
 from chaos.judge.log import read_log
@@ -26,7 +31,7 @@ from chaos.scenario import Scenario
 from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.intervene import intervene
-from chaos.supervise.recorder import Recorder
+from chaos.supervise.recorder import KeyOf, Recorder
 from chaos.supervise.stage import Stage
 from chaos.supervise.steps import compacts, next_launch
 
@@ -44,6 +49,7 @@ _MAY_FOLLOW = {
     **dict.fromkeys(("completed", "failed", "aborted"), STEP_ROLES),
     "blocked": ("resume", "abort"),
 }
+_AFTER_DAMAGE = ("resume", "abort", "compact")
 MAX_LAUNCHES = 64
 
 
@@ -69,6 +75,7 @@ class Course:
         start: Checkpoint | None = None,  # go on from here instead of from nothing
         events: bool = True,  # False: the reference run without the scenario's events
         harvest: bool = False,  # copy the crash images that the launches after the kills pass
+        torn: str = "ends",  # the torn writes among them: ends | every
         hold: Callable[[Held], None] | None = None,  # hold at the kill point, call this, then kill
     ) -> None:
         self.stage = stage
@@ -81,14 +88,16 @@ class Course:
         self.launches: list[Launch] = list(start.launches) if start else []
         self.recorder = Recorder(
             stage.room,
-            self._key_of if harvest else None,
+            self._images if harvest else None,
             start,
             scope=scenario.kill.scope,
             temporary=self.target.temporary,
+            torn=torn,
         )
         self.image = ""  # key of the last crash image
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
+        self._damaged = False
         self._intervened = -1  # before this launch, the schedule's interventions were made
         self._begun: dict[int, bytes] = {}  # by step: the log that its first launch found
         for launch in self.launches:
@@ -110,10 +119,10 @@ class Course:
         else:
             room.reset(self.scenario.files, self.target.home)
         may_follow: Sequence[str] = STEP_ROLES
-        while self._step < len(self.scenario.steps):
+        while self._step < len(self.scenario.steps) or self._goes_on_damaged():
             self._intervene()
             self._step, role = self._next(room.log())
-            if role in may_follow:
+            if role in may_follow or self._damaged:
                 launch = self._launch(role, self._step, self.scenario.steps[self._step].prompt)
                 if launch.killed:
                     self.image = self._key_of(room.log())
@@ -130,7 +139,8 @@ class Course:
         if known_end(self.end):
             return self._evidence(None)
         end = len(self.scenario.steps)
-        if self._accepted(room.log()) and not self.launches[-1].timed_out:
+        begun = self._damaged or self._accepted(room.log())
+        if begun and not self.launches[-1].timed_out:
             self._launch("idle", end, None)
             if "run" in may_follow:
                 self._launch("probe", end, PROBE_PROMPT)
@@ -172,6 +182,13 @@ class Course:
                 losses.lose(self.stage.room, how, losses.unsynced_of(self.target.log, *past))
             else:
                 intervene(self.stage.room, what)
+            self._damaged = self._damaged or word == DAMAGE
+
+    def _goes_on_damaged(self) -> bool:
+        """Does the schedule name a further launch of a session that it damages?"""
+        left = self.schedule.launches[len(self.launches) : len(self.launches) + 1]
+        due = (what.startswith(f"{DAMAGE}:") for planned in left for what in planned.first)
+        return bool(left) and (self._damaged or any(due))
 
     def _may_follow(self, launch: Launch) -> Sequence[str]:
         """The roles that may come after a launch that was not killed."""
@@ -192,6 +209,12 @@ class Course:
 
     def _next(self, log: bytes) -> tuple[int, str]:
         """The step and the role of the launch that would follow, with `log` as the session log."""
+        if self._damaged:
+            role = self.schedule.of(len(self.launches)).role or "resume"
+            if role not in _AFTER_DAMAGE or role not in self.target.commands:
+                known = ", ".join(_AFTER_DAMAGE)
+                raise UsageError(f"{self.schedule}: {role!r} after a damage; expected {known}")
+            return len(self.scenario.steps) - 1, role
         begun = self._begun.get(self._step, log)
         return next_launch(self.scenario.steps, self._step, begun, log)
 
@@ -201,16 +224,26 @@ class Course:
 
     def _key_of(self, log: bytes) -> str:
         """Key of the crash image that a kill would leave here, with `log` as the session log."""
+        return self._images()(log, {})
+
+    def _images(self) -> KeyOf:
+        """The keys of the images that kills at this instant would leave: the room is read once."""
         room, blobs = self.stage.room, self.recorder.blobs
-        return image_key(
-            log,
-            room.tree(blobs),
-            self.recorder.effects(),
-            self._accepted(log),
-            room.state_files(),
-            self.stage.chance(),
-            ahead=(str(self._next(log)), *self._events_ahead()),
-        )
+        tree, effects, state = room.tree(blobs), self.recorder.effects(), room.state_files()
+        events = tuple(self._events_ahead())
+
+        def key_of(log: bytes, changed: Mapping[str, Sha]) -> str:
+            return image_key(
+                log,
+                {**tree, **changed},
+                effects,
+                self._accepted(log),
+                state,
+                self.stage.chance(),
+                ahead=(str(self._next(log)), *events),
+            )
+
+        return key_of
 
     def _events_ahead(self) -> Iterator[str]:
         """The events of launches to come, counted from the one that comes next."""
@@ -226,7 +259,7 @@ class Course:
         planned = self.schedule.of(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self._begun.setdefault(step, room.log())
-        with_events = self.events and role in STEP_ROLES
+        with_events = self.events and role in STEP_ROLES and not self._damaged
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
         env = dict(e.variable for e in events if e.kind == "set")
         rivals = [

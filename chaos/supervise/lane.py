@@ -116,11 +116,12 @@ def explore(lane: Lane, work: Work) -> list[Explored]:
 
 
 def _reach(lane: Lane, work: Work) -> Checkpoint | None:
-    """Make the crash image that the unit starts from, by its kills."""
+    """Make the image that the unit starts from, by its kills; without one, by a run to its end."""
     if not work.prefix.launches:
         return None
     course = Course(lane.stage(work.scenario.target, work.launch), work.scenario, work.prefix)
-    if course.run(lambda _: "stop here").merged_into is None:
+    made = course.run(lambda _: "stop here", known_end=lambda _: True)
+    if made.merged_into is None and any(launch.kill for launch in work.prefix.launches):
         raise HarnessError(
             f"{work.scenario.name}: the kills of {str(work.prefix)!r} were made before and were "
             "not reached again: the target does not do the same thing twice"
@@ -139,6 +140,7 @@ def _carry_out(
             branch.schedule,
             start=start,
             harvest=work.harvest,
+            torn=work.torn,
         )
         ends = lane.ends(work.scenario)
         made = course.run() if branch.verifies else course.run(judged.get, ends.__contains__)

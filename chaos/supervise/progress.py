@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.evidence import Evidence
@@ -17,8 +17,9 @@ from chaos.options import SweepOptions
 from chaos.points import Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
+from chaos.supervise.families import FAMILIES, Groups, Wanted
 from chaos.supervise.fitness import check_reference
-from chaos.supervise.schedules import points_of, schedule_id, schedules_of
+from chaos.supervise.schedules import points_of, schedule_id
 
 # Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
 # share out among lanes.
@@ -67,19 +68,23 @@ class Progress:
         """
         self._references = references
         check_reference(self.scenario, references[0])
-        everything = [
-            Branch(schedule_id(self.scenario.name, Schedule()), Schedule()),
-            *schedules_of(self.scenario, references[0], self._phases, self.options.torn),
-        ]
+        family = FAMILIES[self.options.faults]
+        groups = family(self.scenario, references[0], Wanted(self._phases, self.options.torn))
+        return self._units(self._blocks(groups))
+
+    def _blocks(self, groups: Groups) -> Iterator[tuple[Schedule, list[Branch]]]:
+        """The branches that are wanted, in blocks that start from one image."""
         wanted = self.options.select or (lambda _: True)
         part, parts = self.options.shard
-        chosen = [
-            replace(b, verifies=self._verifies(b.schedule))
-            for b in everything
-            if wanted(f"{self.scenario.name} {b.id}") and _stable(b.id) % parts == part - 1
-        ]
-        blocks = (chosen[at : at + BLOCK] for at in range(0, len(chosen), BLOCK))
-        return self._units((Schedule(), block) for block in blocks)
+        baseline = Branch(schedule_id(self.scenario.name, Schedule()), Schedule())
+        for prefix, branches in _led_by(baseline, groups):
+            chosen = [
+                replace(b, verifies=self._verifies(b.schedule))
+                for b in branches
+                if wanted(f"{self.scenario.name} {b.id}") and _stable(b.id) % parts == part - 1
+            ]
+            for at in range(0, len(chosen), BLOCK):
+                yield prefix, chosen[at : at + BLOCK]
 
     def _verifies(self, schedule: Schedule) -> bool:
         """Is this schedule in the share that is judged again where its image is known? The seed
@@ -144,6 +149,7 @@ class Progress:
                 prefix,
                 self._references,
                 harvest=self.options.depth != 1,
+                torn=self.options.torn,
                 keep=self.options.keep,
                 fail_fast=self.options.fail_fast,
             )
@@ -151,6 +157,14 @@ class Progress:
             self._numbers += 1
             self.open_units += 1
         return units
+
+
+def _led_by(baseline: Branch, groups: Groups) -> Iterator[tuple[Schedule, Sequence[Branch]]]:
+    """The run without a kill comes first, with the branches that start where it starts."""
+    rest = list(groups)
+    together = rest.pop(0)[1] if rest and rest[0][0] == Schedule() else ()
+    yield Schedule(), [baseline, *together]
+    yield from rest
 
 
 def _stable(text: str) -> int:

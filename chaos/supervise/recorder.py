@@ -37,7 +37,7 @@ from chaos.evidence import (
     Sync,
 )
 from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
-from chaos.points import KillPoint, Phase, Scope, torn_ends
+from chaos.points import KillPoint, Phase, Scope, torn_lengths
 from chaos.scenario_events import PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.due import Due
@@ -64,6 +64,11 @@ class _Started:
     command: Command
     log: Sha
     held: int | None
+    since: int = 0  # order of the last event before
+
+
+# The key of a crash image that differs from the room in its log, and in these files.
+KeyOf = Callable[[bytes, Mapping[str, Sha]], str]
 
 
 class Recorder:
@@ -72,10 +77,11 @@ class Recorder:
     def __init__(
         self,
         room: Room,
-        key_of: Callable[[bytes], str] | None = None,
+        images: Callable[[], KeyOf] | None = None,
         start: Checkpoint | None = None,
         scope: Scope | None = None,  # of the kills; None: what the point suggests
         temporary: tuple[str, ...] = (),  # globs of the target's temporary files
+        torn: str = "ends",  # the torn writes that are harvested
     ) -> None:
         self.room = room
         self.blobs = Blobs(dict(start.blobs.data)) if start else Blobs()
@@ -84,9 +90,10 @@ class Recorder:
         self.harvested: list[Harvested] = []
         self.unseen: dict[str, None] = {}  # changes that no watched call explains, in order
         self.writer: int | None = None  # the process that wrote the log last, in this launch
-        self._key_of = key_of
+        self._images = images
         self._scope = scope
         self._temporary = temporary
+        self._torn = torn
         self._harvest = False
         self._due = Due(None)
         self._rival: Command | None = None
@@ -116,7 +123,7 @@ class Recorder:
         `resume` event starts."""
         self.launch, self.writer = launch, None
         self._due = Due(kill, events)
-        self._harvest = harvest and kill is None and self._key_of is not None
+        self._harvest = harvest and kill is None and self._images is not None
         self._naming = Naming(self._temporary)
         self._requests.clear()
         self._programs.clear()
@@ -125,7 +132,8 @@ class Recorder:
         self._journal = Journal(self._effects_on_disk())
         self._log_now = self.blobs.put(self.room.log())
         self._rival = rival
-        self._rivals = [_Started(command, self._log_now, None) for command in rivals]
+        since = len(self.events)
+        self._rivals = [_Started(command, self._log_now, None, since) for command in rivals]
 
     # -- the engine's handler ---------------------------------------------------------------
 
@@ -151,7 +159,7 @@ class Recorder:
         entry = self._pending.pop(call.tid)
         self._record(call, entry)
         if self._harvest and entry.kills:
-            self._pass(entry.point, Phase.AFTER, self.room.log())
+            self._pass(entry.point, Phase.AFTER)
         self._signal(entry.instants, Phase.AFTER)
         return self._pause(entry, Phase.AFTER)
 
@@ -176,6 +184,7 @@ class Recorder:
     def rival_ended(self, command: Command, pid: int, wait_status: int) -> None:
         """Another start of the target is over."""
         started = next(rival for rival in self._rivals if rival.command is command)
+        self._rivals.remove(started)
         signalled = os.WIFSIGNALED(wait_status)
         stdout, stderr = (
             self.blobs.put(self.room.read(Path(name)) or b"")
@@ -193,6 +202,7 @@ class Recorder:
                 log=self.log(),
                 stdout=stdout,
                 stderr=stderr,
+                since=started.since,
             )
         )
 
@@ -374,12 +384,12 @@ class Recorder:
             at = KillAt.ENTRY if kill.phase is Phase.BEFORE else KillAt.EXIT
             return Action(keep=kill.part, strike=Strike(at, victim, scope), pause=pause)
         if failing := self._due.failure(call, instants):
-            self._inject(failing[0], call)
+            self._inject(failing[0], entry)
             return Action(errno=failing[1], pause=pause)
         for event in self._due.take("short", instants, Phase.BEFORE):
             keep = int(event.argument)
             if keep < call.length:
-                self._inject(event, call)
+                self._inject(event, entry)
                 return Action(keep=keep, pause=pause)
         return Action(pause=pause)
 
@@ -392,20 +402,28 @@ class Recorder:
 
     def _pause(self, entry: Entry, phase: Phase) -> Pause | None:
         for event in self._due.take("resume", entry.instants, phase):
-            self._inject(event, entry.call)
+            self._inject(event, entry)
             assert self._rival is not None  # noqa: S101 - the course gives one with such an event
-            self._rivals.append(_Started(self._rival, self.log(), entry.call.pid))
+            since = len(self.events)
+            self._rivals.append(_Started(self._rival, self.log(), entry.call.pid, since))
             return Pause(rival=self._rival)
         for event in self._due.take("stop", entry.instants, phase):
-            self._inject(event, entry.call)
+            self._inject(event, entry)
             return Pause(seconds=event.seconds)
         return None
 
-    def _inject(self, event: PlannedEvent, call: Call) -> None:
-        injected = Injected(
-            *self._when(), pid=call.pid, do=event.do, call=call.name, log=self.log()
+    def _inject(self, event: PlannedEvent, entry: Entry) -> None:
+        call = entry.call
+        self.events.append(
+            Injected(
+                *self._when(),
+                pid=call.pid,
+                do=event.do,
+                call=call.name,
+                log=self.log(),
+                at=entry.point,
+            )
         )
-        self.events.append(injected)
 
     def _signal(self, instants: Iterable[str], phase: Phase) -> None:
         """Send what is planned for this moment. Without a writer of the log there is nobody to
@@ -429,7 +447,7 @@ class Recorder:
         """An instant of the exchange with the model."""
         place = f"provider:{ordinal}"
         if self._harvest and phase is not Phase.CHUNK:
-            self._pass(place, phase, self.room.log())
+            self._pass(place, phase)
         kill = self._due.kill
         if kill is not None and kill.phase is phase and kill.place == place:
             self._on_the_wire = kill
@@ -459,16 +477,31 @@ class Recorder:
     # -- what is seen -----------------------------------------------------------------------
 
     def _pass_entry(self, entry: Entry) -> None:
-        call, log = entry.call, entry.log_bytes
-        self._pass(entry.point, Phase.BEFORE, log)
-        for k in sorted(torn_ends(call.data)) if call.label == "log" else ():
-            self._pass(entry.point, Phase.TORN, log[: call.offset] + call.data[:k], k)
+        """All that a kill in this call could leave, but for its end."""
+        self._pass(entry.point, Phase.BEFORE)
+        call = entry.call
+        if call.label == "effect" or not call.data:
+            return
+        key_of, log = self._image(), entry.log_bytes
+        for k in torn_lengths(call.data, self._torn):
+            if call.label == "log":
+                key = key_of(log[: call.offset] + call.data[:k], {})
+            else:
+                was = self.blobs.get(entry.content)
+                torn = was[: call.offset] + call.data[:k] + was[call.offset + k :]
+                key = key_of(log, {self.room.relative(str(entry.path)): self.blobs.put(torn)})
+            self._passed(f"{entry.point}/torn@{k}", key)
 
-    def _pass(self, place: str, phase: Phase, log: bytes, torn: int | None = None) -> None:
-        """The launch passes a kill point with this log."""
-        assert self._key_of is not None  # noqa: S101 - `begin` harvests only then
-        point = KillPoint.parse(f"{place}/{f'torn@{torn}' if torn else phase}")
-        self.harvested.append(Harvested(self.launch, point, self._key_of(log)))
+    def _pass(self, place: str, phase: Phase) -> None:
+        """The launch passes a kill point, and the room is what a kill would leave."""
+        self._passed(f"{place}/{phase}", self._image()(self.room.log(), {}))
+
+    def _passed(self, point: str, key: str) -> None:
+        self.harvested.append(Harvested(self.launch, KillPoint.parse(point), key))
+
+    def _image(self) -> KeyOf:
+        assert self._images is not None  # noqa: S101 - `begin` harvests only then
+        return self._images()
 
     def _record(self, call: Call, entry: Entry) -> None:
         if call.label == "log":

@@ -26,7 +26,7 @@ from chaos.evidence import (
 )
 from chaos.explore.work import Branch
 from chaos.judge import judge
-from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_ends
+from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule, torn_lengths
 from chaos.scenario import Scenario
 from chaos.toml_table import nearest
 
@@ -50,7 +50,7 @@ def schedules_of(
     _check_events(scenario, reference)
     given = scenario.kill.schedule
     if given is not None:
-        killed = any(launch.kill for launch in given.launches)
+        killed = any(launch.kill or launch.first for launch in given.launches)
         return [Branch(schedule_id(scenario.name, given), given)] if killed else []
     chosen: list[Branch] = []
     found = False
@@ -162,8 +162,7 @@ def _of_write(
 ) -> Iterator[tuple[Phase, int | None]]:
     data = _data(reference, event)
     yield Phase.BEFORE, None
-    lengths = range(1, len(data)) if torn == "every" else sorted(torn_ends(data))
-    yield from ((Phase.TORN, k) for k in lengths)
+    yield from ((Phase.TORN, k) for k in torn_lengths(data, torn))
     yield Phase.AFTER, None
 
 
