@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from chaos.errors import UsageError
 from chaos.evidence import (
@@ -108,7 +107,7 @@ class Unsynced:
     def change(self, path: str, after: bytes | None, old: str | None, *, durable: bool) -> None:
         """A call left `path` with these bytes (None: no file); `old` is the former name of what
         was renamed. `durable`: nobody asks who wrote it."""
-        directory = f"{PurePosixPath(path).parent}/"
+        directory = f"{path.rpartition('/')[0] or '.'}/"
         if after is None:
             gone = self._now.pop(path, None)
             if gone is not None:
@@ -129,11 +128,10 @@ class Unsynced:
         """A file was synced, or a directory, whose path ends in a slash, with these names in it:
         a new file without a byte is seen here first."""
         if path.endswith("/"):
-            wanted = f"{PurePosixPath(path)}/"
             for new in names:
                 if new not in self._now:
-                    self.renames.append(_Name(wanted, new, self._new(new)))
-            for name in [name for name in self.renames if name.directory == wanted]:
+                    self.renames.append(_Name(path, new, self._new(new)))
+            for name in [name for name in self.renames if name.directory == path]:
                 self.renames.remove(name)
                 _rename(self.names, name)
         elif path in self._now:
