@@ -78,46 +78,58 @@ class Damage:
 _PARTS = {"@": "at", "+": "length", ":": "say"}
 
 
-def damages_of(log: bytes, every: bool = False) -> Iterator[Damage]:
+def damages_of(log: bytes, every: bool = False, last: int | None = None) -> Iterator[Damage]:
     """The damages of a log, in the order of their kinds. `every`: it is cut at every byte, not only
-    where a cut tells. A `say` is not among them: it has a meaning, which only a scenario knows."""
-    lines = log.count(LF)
-    places = range(1, lines + 1)
-    yield from (Damage("cut", at) for at in (range(len(log)) if every else _cuts(log)))
-    yield from (Damage("glue", at) for at in places[:-1])
-    yield from _nuls(log)
-    yield from (Damage("empty", at) for at in places)
-    yield from (Damage("drop", at) for at in places[:-1])  # without the last one, it is a cut
-    yield from (Damage("duplicate", at) for at in places)
-    yield from (Damage("swap", at) for at in places[:-1])
-    if lines:
+    where a cut tells; `last`: only the first line is damaged, and so many at the end. A `say` is
+    not among them: it has a meaning, which only a scenario knows."""
+    total = log.count(LF)
+    spans = [s for s in _spans(log) if last is None or s.number == 1 or s.number > total - last]
+    numbers = [span.number for span in spans]
+    followed = [number for number in numbers if number < total]
+    yield from (Damage("cut", at) for at in (range(len(log)) if every else _cuts(spans)))
+    yield from (Damage("glue", at) for at in followed)
+    yield from _nuls(spans)
+    if spans:
+        half = len(spans[-1].line) // 2 + 1
+        yield Damage("nul", len(log) - half, half)
+        yield Damage("nul", len(log), _NUL_BYTES)
+    yield from (Damage("empty", at) for at in numbers)
+    yield from (Damage("drop", at) for at in followed)  # without the last one, it is a cut
+    yield from (Damage("duplicate", at) for at in numbers)
+    yield from (Damage("swap", at) for at in followed)
+    if spans:
         yield Damage("crlf")
 
 
-def _cuts(log: bytes) -> list[int]:
-    """Between lines, and where a write would be torn."""
-    found: set[int] = set()
-    start = 0
-    for line in _lines(log):
-        found |= {start, *(start + k for k in torn_ends(line))}
-        start += len(line)
-    return sorted(found)
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A complete line, with its LF, in its place."""
+
+    number: int  # from 1
+    start: int
+    line: bytes
 
 
-def _nuls(log: bytes) -> Iterator[Damage]:
-    """In the middle of a line; over a line but its LF; over its LF too; from the middle of the
-    last line to the end; and beyond the end."""
+def _spans(log: bytes) -> Iterator[_Span]:
     start = 0
-    for line in _lines(log):
-        yield Damage("nul", start + len(line) // 2, 1)
-        if len(line) > 1:
-            yield Damage("nul", start, len(line) - 1)
-        yield Damage("nul", start, len(line))
+    for number, line in enumerate(_lines(log), start=1):
+        yield _Span(number, start, line)
         start += len(line)
-    if start:
-        half = len(_lines(log)[-1]) // 2 + 1
-        yield Damage("nul", len(log) - half, half)
-        yield Damage("nul", len(log), _NUL_BYTES)
+
+
+def _cuts(spans: list[_Span]) -> list[int]:
+    """Before a line, and where its write would be torn."""
+    return [span.start + k for span in spans for k in (0, *sorted(torn_ends(span.line)))]
+
+
+def _nuls(spans: list[_Span]) -> Iterator[Damage]:
+    """In the middle of a line; over a line but its LF; over its LF too."""
+    for span in spans:
+        size = len(span.line)
+        yield Damage("nul", span.start + size // 2, 1)
+        if size > 1:
+            yield Damage("nul", span.start, size - 1)
+        yield Damage("nul", span.start, size)
 
 
 def _lines(log: bytes) -> list[bytes]:

@@ -13,6 +13,8 @@ from typing import Protocol
 from chaos.points import Phase
 from chaos.results import ScenarioResult, ScheduleResult
 
+FAULTS = ("kill", "damage", "power-loss")  # the families; `chaos.supervise.families` carries out
+
 
 @dataclass(frozen=True, slots=True)
 class SweepOptions:
@@ -20,6 +22,7 @@ class SweepOptions:
 
     phases: tuple[Phase, ...] | None = None  # None: as each scenario says
     torn: str = "ends"  # ends: first and last byte of a write; every: each byte
+    faults: str = "kill"  # one of FAULTS; a sweep never mixes them
     jobs: int = 1  # lanes, a process each
     executor: str | None = None  # dask://HOST:PORT; None: processes of this machine
     launch: str = "exec"  # exec: a fresh process; warm: forked from a warm interpreter

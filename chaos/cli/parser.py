@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from chaos.cli.output import say
 from chaos.errors import UsageError
+from chaos.options import FAULTS
 from chaos.points import Phase
 from chaos.toml_table import nearest
 
@@ -184,10 +185,17 @@ def _run(run: argparse.ArgumentParser) -> None:
         "--phases", type=phases, help="of before,torn,after; default: as each scenario says"
     )
     run.add_argument(
+        "--faults",
+        choices=FAULTS,
+        default=FAULTS[0],
+        help="what befalls the session: a kill, damage of its log while nothing runs, or a loss of "
+        f"power; default: {FAULTS[0]}",
+    )
+    run.add_argument(
         "--torn",
         choices=("ends", "every"),
         default="ends",
-        help="tear a write at its ends and middle, or at every byte; default: ends",
+        help="tear a write (or cut a damaged log) where it tells, or at every byte; default: ends",
     )
     run.add_argument(
         "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"

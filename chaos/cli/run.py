@@ -11,7 +11,7 @@ from chaos.cli.find import find_scenarios
 from chaos.cli.output import complain, say, tell
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS
-from chaos.options import SweepOptions
+from chaos.options import FAULTS, SweepOptions
 from chaos.report.counts import exit_code
 from chaos.report.folder import ReportFolder
 from chaos.report.json_ import json_report
@@ -31,6 +31,7 @@ def command(args: argparse.Namespace) -> int:
     options = SweepOptions(
         phases=args.phases,
         torn=args.torn,
+        faults=args.faults,
         jobs=args.jobs,
         executor=args.executor,
         launch=args.launch,
@@ -44,6 +45,8 @@ def command(args: argparse.Namespace) -> int:
         select=compile_expression(args.k) if args.k else None,
         keep=args.keep,
     )
+    if options.faults != FAULTS[0] and options.depth != 1:
+        raise UsageError(f"--faults {options.faults} has no depth: leave --depth out")
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
         _check_writable(file)
