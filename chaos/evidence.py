@@ -243,6 +243,7 @@ class Injected:
     do: str  # "errno:ENOSPC", "short:7", "stop:2s", "resume"
     call: str
     log: Sha  # the log at that moment
+    at: str = ""  # the instant, by its fullest name: "log:toolStarted[bash]#1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,7 @@ class Rival:
     log: Sha  # when it had ended
     stdout: Sha
     stderr: Sha
+    since: int = 0  # what has a greater order came after its start
 
 
 Event = (

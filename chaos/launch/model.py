@@ -84,7 +84,7 @@ class Action:
     keep: int | None = None  # bytes of the call that are carried out, 0 < keep < length; None: all
     errno: int = 0  # the call does not happen and returns this error
     strike: Strike | None = None
-    pause: Pause | None = None  # before the call happens
+    pause: Pause | None = None  # this first; then `entering` is asked again about the call
 
 
 GO = Action()

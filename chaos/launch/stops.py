@@ -262,16 +262,12 @@ class Stops:
             ptrace.resume_to_exit(call.tid)
             self._flight = _Flight(watched, action, edit)
 
-        def go_on() -> None:
-            if strike is not None and strike.at is KillAt.ENTRY:
-                self._kill(strike, call, fly)
-            else:
-                fly()
-
-        if action.pause is None:
-            go_on()
+        if action.pause is not None:  # what it finds when it goes on is another world
+            self._pause(call, action.pause, lambda: self._entry(call.tid), at_entry=True)
+        elif strike is not None and strike.at is KillAt.ENTRY:
+            self._kill(strike, call, fly)
         else:
-            self._pause(call, action.pause, go_on, at_entry=True)
+            fly()
 
     def _exit(self, tid: int) -> None:
         """The watched call is done; its thread has not run on."""

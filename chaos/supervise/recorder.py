@@ -36,7 +36,7 @@ from chaos.evidence import (
     Signal,
     Sync,
 )
-from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
+from chaos.launch.model import GO, Action, Call, Command, KillAt, Pause, Strike
 from chaos.points import KillPoint, Phase, Scope, torn_lengths
 from chaos.scenario_events import PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint
@@ -104,6 +104,7 @@ class Recorder:
         self._programs: dict[int, tuple[str, ...]] = {}  # by process
         self._last_effect: Entry | None = None
         self._pending: dict[int, Entry] = {}  # by thread: watched calls between entry and exit
+        self._paused: dict[int, tuple[str, ...]] = {}  # by thread: names of the call it stands at
         self._requests: dict[int, Request] = {}
         self._on_the_wire: KillPoint | None = None  # its instant has come
         self._rivals: list[_Started] = []
@@ -126,6 +127,7 @@ class Recorder:
         self._harvest = harvest and kill is None and self._images is not None
         self._naming = Naming(self._temporary)
         self._requests.clear()
+        self._paused.clear()
         self._programs.clear()
         self.unseen.clear()
         self._on_the_wire = None
@@ -145,10 +147,13 @@ class Recorder:
         """A watched call is about to happen: note the state before it, decide about the kill."""
         entry = Entry(self.room, self.blobs, call)
         self._look(entry.log)
-        self._pending[call.tid] = entry
-        entry.instants = self._names(call, entry)
+        entry.instants = self._paused.pop(call.tid, ()) or self._names(call, entry)
         if call.label == "log":
             self.writer = call.pid
+        if pause := self._pause(entry, Phase.BEFORE):
+            self._paused[call.tid] = entry.instants
+            return Action(pause=pause)
+        self._pending[call.tid] = entry
         self._signal(entry.instants, Phase.BEFORE)
         if self._harvest and entry.kills:
             self._pass_entry(entry)
@@ -376,22 +381,21 @@ class Recorder:
     def _decide(self, entry: Entry) -> Action:
         """What becomes of a call."""
         call, instants = entry.call, entry.instants
-        pause = self._pause(entry, Phase.BEFORE)
         if kill := self._due.take_kill(instants, Phase.BEFORE, Phase.TORN, Phase.AFTER):
             entry.kill = kill
             victim, scope = self._victim(call)
             entry.tree = tree_of(victim)
             at = KillAt.ENTRY if kill.phase is Phase.BEFORE else KillAt.EXIT
-            return Action(keep=kill.part, strike=Strike(at, victim, scope), pause=pause)
+            return Action(keep=kill.part, strike=Strike(at, victim, scope))
         if failing := self._due.failure(call, instants):
             self._inject(failing[0], entry)
-            return Action(errno=failing[1], pause=pause)
+            return Action(errno=failing[1])
         for event in self._due.take("short", instants, Phase.BEFORE):
             keep = int(event.argument)
             if keep < call.length:
                 self._inject(event, entry)
-                return Action(keep=keep, pause=pause)
-        return Action(pause=pause)
+                return Action(keep=keep)
+        return GO
 
     def _victim(self, call: Call) -> tuple[int, Scope]:
         """Whom a kill at this call is meant for. The agent is the one that writes the log. Where a
