@@ -71,6 +71,7 @@ class ScenarioResult:
     closure: Closure
     seconds: float
     error: str = ""  # why there are no schedules, where the baseline itself failed
+    notes: tuple[str, ...] = ()  # what the user should know and no rule calls a fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def json_report(
 
 
 def _scenario(scenario: ScenarioResult, artifacts: Mapping[str, str]) -> dict[str, Any]:
-    return {
+    notes = {"notes": list(scenario.notes)} if scenario.notes else {}
+    return notes | {
         "name": scenario.name,
         "points": list(scenario.points),
         "schedules": [_schedule(result, artifacts) for result in results_of(scenario)],

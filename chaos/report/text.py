@@ -32,6 +32,7 @@ def scenario_line(scenario: ScenarioResult) -> str:
         f"{visible(scenario.name):<{_NAME_WIDTH}} {len(scenario.points):>6} {counts.kills:>6} "
         f"{counts.exact:>6} {states:>7} {scenario.seconds:>10.1f}  "
         f"{_verdicts(counts)}{_closure(scenario.closure)}\n"
+        + "".join(f"  {visible(note)}\n" for note in scenario.notes)
     )
 
 

@@ -18,12 +18,14 @@ from chaos.evidence import (
     Effect,
     Event,
     Evidence,
+    Exec,
     FileChange,
     Launch,
     LogWrite,
     Request,
 )
 from chaos.explore.work import Branch
+from chaos.judge.log import read_log
 from chaos.points import KillPoint, PlannedLaunch, Schedule
 from chaos.power_loss import Loss, Unsynced, unsynced
 from chaos.scenario import Scenario
@@ -34,7 +36,10 @@ WORD = "power-loss"
 
 
 def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
-    """Every loss of power in the steps of the run, once each: a kill, then what it took."""
+    """Every loss of power in the steps of the run, once each: a kill, then what it took. None of a
+    target that does not promise to survive it: `could_be_lost` tells of that."""
+    if scenario.target.durability == "process":
+        return []
     chosen: dict[str, Branch] = {}
     for launch, point, state in _instants(scenario, reference):
         roles = [reference.launches[index].role for index in range(launch + 1)]
@@ -50,6 +55,37 @@ def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
             ident = schedule_id(scenario.name, schedule)
             chosen[ident] = Branch(ident, schedule)
     return list(chosen.values())
+
+
+def could_be_lost(scenario: Scenario, reference: Evidence) -> tuple[str, ...]:
+    """What a loss of power could take although somebody outside had seen its consequence: of a
+    target that promises to survive the death of its process only, this is worth knowing, and no
+    fault."""
+    if scenario.target.durability != "process":
+        return ()
+    said: list[str] = []
+    told = 0  # facts
+    for number, event in enumerate(reference.events):
+        if reference.launches[event.launch].role not in STEP_ROLES:
+            break
+        if not isinstance(event, Request | Exec | Effect):
+            continue
+        state = _state(scenario, reference, reference.events[:number])
+        durable = state.after(Loss(0, 0)).get(state.log, b"")
+        facts = read_log(reference.blobs.get(event.log)).facts
+        lost = facts[max(told, len(read_log(durable).facts)) :]
+        told = len(facts)
+        if lost:
+            what = _OUTSIDE[type(event)].format(event)
+            said.append(f"not synced when {what}: {', '.join(fact.type for fact in lost)}")
+    return ("a loss of power could take what was acted upon:", *said) if said else ()
+
+
+_OUTSIDE: dict[type[Event], str] = {
+    Request: "request {0.ordinal} was sent",
+    Exec: "a program was started",
+    Effect: "effect {0.name!r} happened",
+}
 
 
 def _instants(scenario: Scenario, reference: Evidence) -> Iterator[tuple[int, str, Unsynced]]:

@@ -17,6 +17,7 @@ from chaos.options import SweepOptions
 from chaos.points import Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
+from chaos.supervise import losses
 from chaos.supervise.families import FAMILIES, Groups, Wanted
 from chaos.supervise.fitness import check_reference
 from chaos.supervise.schedules import points_of, schedule_id
@@ -54,6 +55,7 @@ class Progress:
         self._phases = tuple(phases)
         self._started = time.monotonic()
         self._references: tuple[Evidence, ...] = ()
+        self._notes: tuple[str, ...] = ()
         self._results: dict[int, list[ScheduleResult]] = {}
         self._numbers = 0
 
@@ -68,6 +70,8 @@ class Progress:
         """
         self._references = references
         check_reference(self.scenario, references[0])
+        if self.options.faults == losses.WORD:
+            self._notes = losses.could_be_lost(self.scenario, references[0])
         family = FAMILIES[self.options.faults]
         groups = family(self.scenario, references[0], Wanted(self._phases, self.options.torn))
         return self._units(self._blocks(groups))
@@ -136,6 +140,7 @@ class Progress:
             closure=self._walk.closure(),
             seconds=sum(result.seconds for result in done),
             error=self.error,
+            notes=self._notes,
         )
 
     def _units(self, level: Iterable[tuple[Schedule, list[Branch]]]) -> list[Unit]:

@@ -17,16 +17,19 @@ class Bug:
     depth: int  # kills that the smallest schedule needs
     scenario: str  # a scenario that provokes it
     torn: bool = False  # only a torn write shows it
+    faults: str = "kill"  # the family of faults that shows it
 
 
 BUGS: dict[str, Bug] = {}
 
 
-def bug(rule: str, depth: int, scenario: str, *, torn: bool = False) -> Callable[[Plant], Plant]:
+def bug(
+    rule: str, depth: int, scenario: str, *, torn: bool = False, faults: str = "kill"
+) -> Callable[[Plant], Plant]:
     """Enter a bug into the table under its function's name."""
 
     def enter(plant: Plant) -> Plant:
-        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn)
+        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn, faults)
         return plant
 
     return enter

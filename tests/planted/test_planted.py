@@ -16,6 +16,7 @@ def test_it_is_caught(name: str) -> None:
     result = run(
         planted(bug.scenario, name),
         depth=max(bug.depth, 1),
+        faults=bug.faults,
         phases=(Phase.BEFORE, Phase.AFTER, Phase.TORN) if bug.torn else (Phase.AFTER,),
     )
     (scenario,) = result.scenarios
