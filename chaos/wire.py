@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -31,18 +32,20 @@ _ROLE_OF_MEMBER = {"tool_calls": "assistant", "tool_call_id": "tool"}
 # -- the judgement ------------------------------------------------------------------------------
 
 
-def request_faults(body: bytes) -> list[str]:
+@lru_cache(maxsize=64)
+def request_faults(body: bytes) -> tuple[str, ...]:
     """Why a real provider refuses this request body; empty: it is accepted.
 
     Each fault reads `place: expected …, found …`; places are JSON paths, messages count from 0.
+    Remembered: the mock asks, and the judge asks again.
     """
     try:
         request = parse_json(body)
     except StrictJSONError as error:
-        return [f"body: {error}"]
+        return (f"body: {error}",)
     if not isinstance(request, dict):
-        return [f"body: expected a JSON object, found {_kind(request)}"]
-    return list(islice(_faults(request), MAX_FAULTS))
+        return (f"body: expected a JSON object, found {_kind(request)}",)
+    return tuple(islice(_faults(request), MAX_FAULTS))
 
 
 # -- the members of a request -------------------------------------------------------------------

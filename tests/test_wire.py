@@ -39,7 +39,7 @@ def tool(name: str = "bash", **members: Any) -> Message:
 
 def faults(*messages: Any, **members: Any) -> list[str]:
     body = {"model": "m", "messages": list(messages), **members}
-    return request_faults(json.dumps(body).encode())
+    return list(request_faults(json.dumps(body).encode()))
 
 
 # -- legal --------------------------------------------------------------------------------------
@@ -310,14 +310,14 @@ def test_the_shape_of_a_message(messages: list[Any], expected: str) -> None:
 )  # fmt: skip
 def test_the_members_of_a_request(members: Message, expected: str) -> None:
     body = {"model": "m", "messages": [USER], **members}
-    assert request_faults(json.dumps(body).encode()) == [expected]
+    assert request_faults(json.dumps(body).encode()) == (expected,)
 
 
 def test_what_is_missing_is_named() -> None:
-    assert request_faults(b"{}") == [
+    assert request_faults(b"{}") == (
         "model: expected a non-empty string, found nothing",
         "messages: expected a non-empty array, found nothing",
-    ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_what_is_missing_is_named() -> None:
     ],
 )  # fmt: skip
 def test_a_body_that_is_not_strict_json(body: bytes, expected: str) -> None:
-    assert request_faults(body) == [expected]
+    assert request_faults(body) == (expected,)
 
 
 def test_a_hopeless_request_gets_a_bounded_answer() -> None:

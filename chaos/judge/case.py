@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any, TypeVar
 
 from chaos.evidence import (
     STEP_ROLES,
@@ -33,6 +34,7 @@ from chaos.judge.history import Attempt, Call, CallKey, History, history_of
 from chaos.judge.log import Fact
 from chaos.results import Violation
 
+T = TypeVar("T")
 SHOWN = 200  # characters of a value that a message shows
 
 
@@ -78,6 +80,14 @@ class Case:
 
     evidence: Evidence
     damaged: Damaged | None = None
+    _found: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def remember(self, find: Callable[[Case], T]) -> T:
+        """What `find` finds in this case, looked for once."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: T = self._found[find]
+        return found
 
     def log(self, name: Sha) -> History:
         """The log of that name, interpreted."""

@@ -36,20 +36,24 @@ def strict(rule: str, case: Case) -> Iterator[Violation]:
     """The strict reading of every log that a launch or a kill left. Fails at the first fact that
     the contract does not allow; a fact that later logs repeat is reported once."""
     said: set[tuple[object, object, str]] = set()
-    for launch, name in _left(case):
-        for violation in _reading(case, name):
-            place = (
-                violation.evidence.get("line"),
-                violation.evidence.get("seq"),
-                violation.message,
+    for launch, violation in case.remember(_readings):
+        place = (
+            violation.evidence.get("line"),
+            violation.evidence.get("seq"),
+            violation.message,
+        )
+        if violation.id == rule and place not in said:
+            said.add(place)
+            yield Violation(
+                violation.id,
+                f"{violation.message}, as left by{Where(launch).words().removeprefix(' at')}",
+                {"launch": launch.index, **violation.evidence},
             )
-            if violation.id == rule and place not in said:
-                said.add(place)
-                yield Violation(
-                    violation.id,
-                    f"{violation.message}, as left by{Where(launch).words().removeprefix(' at')}",
-                    {"launch": launch.index, **violation.evidence},
-                )
+
+
+def _readings(case: Case) -> tuple[tuple[Launch, Violation], ...]:
+    """What the strict reading of the logs finds: one for all the rules that are read off it."""
+    return tuple((launch, v) for launch, name in _left(case) for v in _reading(case, name))
 
 
 def _reading(case: Case, name: Sha) -> tuple[Violation, ...]:

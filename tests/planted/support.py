@@ -22,6 +22,7 @@ def planted(scenario: str, bug: str) -> Scenario:
         sound.target.source.replace('"-m", "agent"', f'"-m", "tests.planted", "{bug}"')
         .replace('module = "agent"', 'module = "tests.planted"')
         .replace("[env]", f'[env]\nPYTHONPATH = "{ROOT}"')
+        .replace("rehearsal = ", "rehearsal = []  # a bug is planted once in a process; ")
     )
     return replace(sound, target=parse_target(source, sound.target.path))
 
