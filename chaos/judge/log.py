@@ -50,8 +50,10 @@ class LogView:
     torn: bytes  # what follows it
 
 
+@lru_cache(maxsize=64)
 def read_log(data: bytes) -> LogView:
-    """Take a session file apart. Lines that do not parse are absent from `facts`."""
+    """Take a session file apart. Lines that do not parse are absent from `facts`. The same bytes
+    give the same object: do not change it."""
     complete, torn = split_torn(data)
     header: Mapping[str, Any] | None = None
     facts: list[Fact] = []
