@@ -24,6 +24,7 @@ from chaos.evidence import (
     Evidence,
     Exec,
     FileChange,
+    Injected,
     Launch,
     Request,
     Sha,
@@ -148,6 +149,14 @@ class Case:
     def signals(self, launch: Launch) -> list[Signal]:
         """The signals that the schedule sent in a launch."""
         return [e for e in self.evidence.of_launch(launch.index) if isinstance(e, Signal)]
+
+    def log_errors(self, launch: Launch) -> list[Injected]:
+        """The errors that calls on the log returned in a launch because the schedule says so."""
+        return [
+            e
+            for e in self.evidence.of_launch(launch.index)
+            if isinstance(e, Injected) and e.do.startswith("errno:") and e.at.startswith("log")
+        ]
 
     @cached_property
     def abort_asked(self) -> bool:

@@ -1,12 +1,13 @@
-"""Rules X: processes, locks, leftovers and leaks."""
+"""Rules X: processes, locks, leftovers and leaks. X2 is in `chaos.judge.rules_rivals`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chaos.evidence import Effect, Launch, Request, Sha
+from chaos.evidence import Effect, Launch, Request, Rival, Sha
 from chaos.judge.case import Case, Need, Rule, Where, broken, ended_from_outside
 from chaos.judge.rules_end import interrupted
+from chaos.judge.rules_rivals import one_writer
 from chaos.judge.workspace import is_temporary
 from chaos.results import Violation
 
@@ -14,7 +15,8 @@ from chaos.results import Violation
 def nobody_survives(case: Case) -> Iterator[Violation]:
     """X1. No descendant outlives the target beyond its grace time, and no lock that it held stops
     the next start. Fails when a survivor was found, or a launch ended busy: no launch begins
-    before every process of the one before is gone."""
+    before every process of the one before is gone, and of several starts at once, the launch is
+    told by one that was not refused, if there is any."""
     for launch in case.evidence.launches:
         for survivor in launch.survivors:
             found = f"process {survivor.pid}, {' '.join(survivor.argv)!r}"
@@ -79,6 +81,9 @@ def _places(case: Case, launch: Launch) -> Iterator[tuple[str, Sha]]:
     yield "stderr", launch.stderr
     yield from launch.files_after.items()
     for event in case.evidence.of_launch(launch.index):
+        if isinstance(event, Rival):
+            yield f"stdout of process {event.pid}", event.stdout
+            yield f"stderr of process {event.pid}", event.stderr
         if isinstance(event, Request):
             yield f"the body of request {event.ordinal}", event.body
 
@@ -89,6 +94,13 @@ RULES: tuple[Rule, ...] = (
         "no descendant survives the agent beyond its grace time; no lock blocks the next start",
         frozenset(),
         nobody_survives,
+    ),
+    Rule(
+        "X2",
+        "with one writer held, every other start is refused or finds nothing to do; nothing is "
+        "interleaved",
+        frozenset({Need.OPENS}),
+        one_writer,
     ),
     Rule(
         "X3",

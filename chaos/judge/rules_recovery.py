@@ -30,6 +30,12 @@ _CRASH = re.compile(
 )
 
 
+def crash_report(stderr: str) -> str:
+    """The first words of a runtime that fell over; empty where there are none."""
+    found = _CRASH.search(stderr)
+    return found.group() if found else ""
+
+
 def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
     """R1. Any crash image opens, and accepted prompts stand in it once each, in order. Fails when
     a launch says that the session is corrupt; when a prompt that was durable is gone, doubled or
@@ -65,7 +71,8 @@ def _prompt_fault(case: Case, launch: Launch) -> tuple[list[str], list[str]] | N
 
 def _due(case: Case, launch: Launch) -> list[str]:
     """The prompts that must stand in the log after a launch: one a step, if the target accepted it
-    or a launch of that step ended like one that did, and no signal came before it could."""
+    or a launch of that step ended like one that did, and neither a signal came before it could nor
+    an error kept it from writing."""
     facts, launches = case.evidence.facts, case.evidence.launches
     given: dict[int, str] = {}
     found: dict[int, int] = {}  # prompts in the log before the step
@@ -81,7 +88,9 @@ def _due(case: Case, launch: Launch) -> list[str]:
             continue
         accepted = len(case.log(known.log_after).prompts) > found[known.step]
         stopped = any(len(case.log(s.log).prompts) <= before for s in case.signals(known))
-        if accepted or (_served(case, known) and not (stopped and known.role == "run")):
+        refused = stopped and known.role == "run"
+        failed = case.exited(known, "failed") and case.log_errors(known)
+        if accepted or (_served(case, known) and not refused and not failed):
             due.add(known.step)
     left = case.log(launches[0].log_before).prompts  # by a damage
     return [*left, *(prompt for step, prompt in given.items() if step in due)]
@@ -112,7 +121,8 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
     """R2. A launch that is not killed ends within its limit, by itself, with the exit code that
     its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
     do, blocked where it leaves an operation open. One that a signal found without an open operation
-    may end as aborted too. Fails too on a runtime's crash report on stderr; and when a launch that
+    may end as aborted too, and one whose write to the log returned an injected error as failed, if
+    it says so on stderr. Fails too on a runtime's crash report on stderr; and when a launch that
     refuses a damaged session does not name code and line. Exit codes that say corrupt (R1) or busy
     (X1) are those rules' business otherwise."""
     yield from names_its_fault(case)
@@ -126,8 +136,8 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
         elif launch.signal is not None:
             found = f"signal {launch.signal}: {_last_line(case, launch)}"
             yield broken("R2", "an end by a signal of its own", "an exit code", found, where)
-        elif crash := _CRASH.search(case.text(launch.stderr)):
-            found = f"{crash.group()!r} … {_last_line(case, launch)}"
+        elif crash := crash_report(case.text(launch.stderr)):
+            found = f"{crash!r} … {_last_line(case, launch)}"
             yield broken("R2", "the target fell over", "an orderly end", found, where)
         elif case.has(Need.FACTS) and not _named_elsewhere(case, launch):
             if launch.role == "idle" and not case.settled:
@@ -144,7 +154,11 @@ def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
     code = case.code(outcome)
     if _stopped_idle(case, launch) and case.exited(launch, "aborted"):
         return
-    if code is not None and launch.exit_code != code:
+    if case.log_errors(launch) and case.exited(launch, "failed"):
+        if not case.text(launch.stderr).strip():
+            what = "a write failed, and nothing was said"
+            yield broken("R2", what, "a word on stderr", "none", Where(launch))
+    elif code is not None and launch.exit_code != code:
         found = f"{launch.exit_code}: {_last_line(case, launch)}"
         yield broken("R2", "wrong exit code", f"{code}, since {why}", found, Where(launch))
 

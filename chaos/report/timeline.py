@@ -170,7 +170,7 @@ def _ended(event: Ended) -> str:
 
 
 def _injected(event: Injected) -> str:
-    return f"event    {visible(event.do, _SHORT)} at {event.call} of process {event.pid}"
+    return f"event    {visible(event.do, _SHORT)} at {visible(event.at, _SHORT)}  {event.pid}"
 
 
 def _rival(event: Rival) -> str:

@@ -166,9 +166,9 @@ class Course:
         )
 
     def _kills_are_over(self) -> bool:
-        """Is nothing of the schedule left but launches as they come?"""
+        """Is nothing of the schedule left but launches without a kill?"""
         left = self.schedule.launches[len(self.launches) :]
-        return all((launch.kill, launch.first, launch.starts) == (None, (), 1) for launch in left)
+        return all((launch.kill, launch.first) == (None, ()) for launch in left)
 
     def _intervene(self) -> None:
         """What the schedule does to the session before the next launch, once."""
@@ -230,7 +230,7 @@ class Course:
         """The keys of the images that kills at this instant would leave: the room is read once."""
         room, blobs = self.stage.room, self.recorder.blobs
         tree, effects, state = room.tree(blobs), self.recorder.effects(), room.state_files()
-        events = tuple(self._events_ahead())
+        events = (*self._events_ahead(), *self._starts_ahead())
 
         def key_of(log: bytes, changed: Mapping[str, Sha]) -> str:
             return image_key(
@@ -252,6 +252,11 @@ class Course:
             if event.launch > gone:
                 yield f"{event.launch - gone} {event.at} {event.do}"
 
+    def _starts_ahead(self) -> Iterator[str]:
+        """What the schedule starts several times in launches to come."""
+        ahead = self.schedule.launches[self.recorder.launch + 1 :]
+        return (f"{place} {each}" for place, each in enumerate(ahead) if each.starts > 1)
+
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
         index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
         if index >= MAX_LAUNCHES:
@@ -262,9 +267,10 @@ class Course:
         with_events = self.events and role in STEP_ROLES and not self._damaged
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
         env = dict(e.variable for e in events if e.kind == "set")
+        starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [
             self.stage.command(self.scenario, role, prompt, env, number)
-            for number in range(1, planned.starts)
+            for number in range(1, starts)
         ]
         self.recorder.begin(
             index,

@@ -12,7 +12,9 @@ from chaos.evidence import Evidence, LogWrite, Request
 from chaos.judge import RULES, STATEMENTS, inexact, judge
 from tests.judge.build import Story, broken, deploy, live, plain
 
-DESIGN = "L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 P1 P2 P3 P4 P5 E1 E2 E3 E4 E5 R1 R2 R3 R4 R5 X1 X3 X4"
+DESIGN = (
+    "L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 P1 P2 P3 P4 P5 E1 E2 E3 E4 E5 R1 R2 R3 R4 R5 X1 X2 X3 X4"
+)
 
 
 def test_the_table_has_every_rule_once_in_order() -> None:
