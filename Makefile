@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 CLOSED := $(addprefix scenarios/,plain-answer.toml safe-read-is-replayed.toml length-cuts-the-calls.toml)
 COLD   := $(addprefix scenarios/,plain-answer.toml deploy-is-never-repeated.toml)
 
-.PHONY: venv chaos chaos-closure test lint bench docs clean
+.PHONY: venv chaos chaos-closure test test-slow lint bench docs clean
 
 venv: $(STAMP)
 
@@ -26,6 +26,10 @@ chaos-closure: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
+
+# The tests marked slow: equal verdicts of warm and cold, killed and harvested, on all scenarios …
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest --slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

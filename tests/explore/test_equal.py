@@ -1,0 +1,46 @@
+"""Warm and cold launches, killed and harvested images lead to the same verdicts.
+
+Three scenarios in every test run; with `--slow` all of them (`make test-slow`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaos.points import Phase
+from chaos.results import ScenarioResult, Verdict
+from chaos.scenario import load_scenario
+from tests.planted.support import SCENARIOS, run
+
+FEW = ("plain-answer", "deploy-is-never-repeated", "safe-read-is-replayed")
+ALL = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in FEW else pytest.mark.slow)
+    for path in sorted(SCENARIOS.rglob("*.toml"))
+    if "targets" not in path.parts
+]
+
+
+def sweep(path: Path, **chosen: object) -> ScenarioResult:
+    (scenario,) = run(load_scenario(str(path)), phases=(Phase.AFTER,), **chosen).scenarios
+    assert scenario.error == ""
+    return scenario
+
+
+def verdicts(scenario: ScenarioResult) -> dict[str, tuple[Verdict, tuple[str, ...]]]:
+    return {r.id: (r.verdict, tuple(v.id for v in r.violations)) for r in scenario.schedules}
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_a_fork_of_a_warm_interpreter_is_judged_as_a_fresh_process(path: Path) -> None:
+    assert verdicts(sweep(path)) == verdicts(sweep(path, launch="exec"))
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_the_harvest_shows_the_images_that_kills_leave(path: Path) -> None:
+    harvested, killed = sweep(path, depth=2), sweep(path, depth=2, kill_all=True)
+    assert harvested.closure.states == killed.closure.states
+    assert verdicts(harvested).items() <= verdicts(killed).items()
+    assert len(killed.schedules) > len(harvested.schedules)
+    assert {r.verdict for r in killed.schedules} == {r.verdict for r in harvested.schedules}
