@@ -35,7 +35,7 @@ PURE = [
     "chaos/strict_json.py",
     "chaos/supervise/due.py",
     "chaos/supervise/naming.py",
-    "chaos/supervise/typed.py",
+    "chaos/typed.py",
     "chaos/report/triage.py",
     "chaos/toml_lines.py",
     "chaos/toml_write.py",
@@ -90,7 +90,7 @@ def test_imports_run_downwards() -> None:
         "launch": ("judge", "explore", "supervise", "report", "cli", "provider"),
         "provider": ("judge", "explore", "supervise", "report", "cli", "launch"),
         "explore": ("supervise", "report", "cli", "launch"),
-        "report": ("cli", "launch"),
+        "report": ("supervise", "cli", "launch"),
     }
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"

@@ -30,9 +30,9 @@ from chaos.options import Listener, SweepOptions
 from chaos.points import Phase
 from chaos.report.failure import Failure, read_failure
 from chaos.results import ScheduleResult, SweepResult
+from chaos.saved import save_evidence
 from chaos.scenario import Scenario
 from chaos.supervise.course import Held
-from chaos.supervise.files import save_evidence
 from chaos.supervise.shrink import Shrunk
 from tests.report import sample
 

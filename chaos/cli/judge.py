@@ -16,8 +16,8 @@ from chaos.report.explain import explain
 from chaos.report.folder import evidence_folders
 from chaos.report.visible import visible
 from chaos.results import Verdict, Violation
+from chaos.saved import load_evidence
 from chaos.supervise.conclude import conclude
-from chaos.supervise.files import load_evidence
 
 
 def command(args: argparse.Namespace) -> int:

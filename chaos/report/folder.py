@@ -23,8 +23,8 @@ from chaos.report.json_ import json_report
 from chaos.report.known import Known
 from chaos.report.text import text_report
 from chaos.results import ScenarioResult, SweepResult, Verdict
+from chaos.saved import save_evidence
 from chaos.scenario import Scenario
-from chaos.supervise.files import save_evidence
 
 REPORT = "report.json"
 _OURS = (REPORT, "report.txt", "failures", "passed")

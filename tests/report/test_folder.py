@@ -12,7 +12,7 @@ from chaos.errors import UsageError
 from chaos.report.failure import read_failure
 from chaos.report.folder import ReportFolder, evidence_folders
 from chaos.results import Verdict
-from chaos.supervise.files import load_evidence
+from chaos.saved import load_evidence
 from tests.report import sample
 
 

@@ -26,7 +26,7 @@ from chaos.evidence import (
     Request,
     Survivor,
 )
-from chaos.supervise.files import load_evidence, save_evidence
+from chaos.saved import load_evidence, save_evidence
 from tests.report import sample
 
 

@@ -18,7 +18,7 @@ from chaos.evidence import ABSENT, BLOB, Blobs, Evidence, Kill, sha
 from chaos.points import KillPoint, Schedule
 from chaos.regular import MOST_BYTES, read_regular
 from chaos.scenario import EFFECT_COUNTS
-from chaos.supervise.typed import Builder, Mismatch, hints
+from chaos.typed import Builder, Mismatch, hints
 
 VERSION = 1
 
