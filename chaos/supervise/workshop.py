@@ -29,7 +29,10 @@ root = sys.argv[1]
 lock = os.open(os.path.join(root, "ALIVE"), os.O_RDONLY)
 print(flush=True)
 fcntl.flock(lock, fcntl.LOCK_EX)
-shutil.rmtree(root, ignore_errors=True)
+for attempt in range(1000):  # a target that is about to die with its lane may still be writing
+    shutil.rmtree(root, ignore_errors=True)
+    if not os.path.exists(root):
+        break
 """
 
 
