@@ -13,7 +13,8 @@ from typing import Protocol
 from chaos.points import Phase
 from chaos.results import ScenarioResult, ScheduleResult
 
-FAULTS = ("kill", "damage", "power-loss")  # the families; `chaos.supervise.families` carries out
+# The families; `chaos.supervise.families` says what each does.
+FAULTS = ("kill", "damage", "power-loss", "concurrent", "signal", "error")
 
 
 @dataclass(frozen=True, slots=True)

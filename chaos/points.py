@@ -52,8 +52,9 @@ SOURCES = {
     "effect": (Phase.BEFORE, Phase.AFTER),
     "provider": (Phase.REQUEST, Phase.CHUNK, Phase.RESPONSE),
 }
-# What can be done to the session between two launches.
-INTERVENTIONS = ("damage", "power-loss")
+EVENT = "event"  # what befalls a launch, as in a scenario file: `event: signal:INT at log@3/after`
+# What stands before a launch in a schedule: it is done to the session first, or befalls the launch.
+INTERVENTIONS = ("damage", "power-loss", EVENT)
 MOST_STARTS = 64
 
 _NUMBER = "[1-9][0-9]{0,15}"

@@ -188,8 +188,9 @@ def _run(run: argparse.ArgumentParser) -> None:
         "--faults",
         choices=FAULTS,
         default=FAULTS[0],
-        help="what befalls the session: a kill, damage of its log while nothing runs, or a loss of "
-        f"power; default: {FAULTS[0]}",
+        help="what befalls the session: a kill, damage of its log while nothing runs, a loss of "
+        "power, a kill and then several resumes at once, a signal, or an error of the disk; "
+        f"default: {FAULTS[0]}",
     )
     run.add_argument(
         "--torn",

@@ -31,14 +31,16 @@ from chaos.evidence import (
     Event,
     Evidence,
     FileChange,
+    Injected,
     Kill,
     Launch,
     LogWrite,
     Request,
+    Signal,
 )
 from chaos.judge.case import shown
 from chaos.judge.log import point_name, split_torn
-from chaos.points import KillPoint, Phase, Schedule, Scope
+from chaos.points import EVENT, KillPoint, Phase, Schedule, Scope
 
 SIGKILL = 9
 
@@ -158,6 +160,7 @@ def _planned(evidence: Evidence) -> Iterator[str]:
             yield f"launch {index + 1}: never started, its kill at {planned.kill} is missing"
     for launch in evidence.launches:
         where = _where(launch)
+        yield from _befell(evidence, launch, schedule)
         wanted, kill = schedule.kill_at(launch.index), kills.get(launch.index)
         if kill is None:
             if wanted is not None:
@@ -171,6 +174,19 @@ def _planned(evidence: Evidence) -> Iterator[str]:
             yield f"{where}: a kill at {kill.point} was recorded, but it ended {_end(launch)}"
         yield from (f"{where}: {fault}" for fault in kill_faults(kill, evidence.blobs))
         yield from (f"{where}: {fault}" for fault in _meaning(evidence, kill))
+
+
+def _befell(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[str]:
+    """Each event that the schedule plans for a launch happened in it."""
+    done = {
+        f"signal:{e.name}" if isinstance(e, Signal) else e.do
+        for e in evidence.of_launch(launch.index)
+        if isinstance(e, Signal | Injected)
+    }
+    for what in schedule.of(launch.index).first:
+        word, _, said = what.partition(": ")
+        if word == EVENT and said.partition(" at ")[0] not in done:
+            yield f"{_where(launch)}: {said} never happened; it ended {_end(launch)}"
 
 
 def _meaning(evidence: Evidence, kill: Kill) -> Iterator[str]:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaos.evidence import ABSENT, Sha
+from chaos.evidence import ABSENT, Launch, Sha
 from chaos.judge.case import Case, End, Need, Rule, Where, broken, shown
 from chaos.judge.history import Operation, Turn, tool_calls
 from chaos.judge.log import Fact
@@ -66,15 +66,22 @@ def same_end(case: Case) -> Iterator[Violation]:
 
 def _wanted(case: Case, last: Operation) -> tuple[str | None, ...]:
     """The outcomes that the last operation may have: the one that the scenario expects; where that
-    is an abort which a kill prevented, also that of a reference."""
+    is an abort which a kill prevented, also that of a reference; and an abort, where the schedule
+    sent a signal that the scenario does not know of."""
     wanted = case.evidence.facts.expect_outcome
     if wanted is None:
         return (last.outcome,)
+    if last.aborted is not None and any(_signalled(x) for x in case.evidence.launches):
+        return (wanted, "aborted")
     prevented = last.aborted is None and any(x.killed for x in case.evidence.launches)
     if wanted != "aborted" or not prevented:
         return (wanted,)
     ends = (end.history.last_operation for end in case.reference_ends)
     return (wanted, *(operation.outcome for operation in ends if operation))
+
+
+def _signalled(launch: Launch) -> bool:
+    return any(what.startswith("event: signal:") for what in launch.first)
 
 
 def interrupted(end: End) -> bool:

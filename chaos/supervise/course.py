@@ -19,17 +19,18 @@ from dataclasses import dataclass
 from chaos.canonical import image_key
 from chaos.damage import DAMAGE
 from chaos.errors import UsageError
-from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch, Sha
+from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch, Sha, Signal
 from chaos.explore.work import Beyond
 from chaos.judge.history import history_of
 from chaos.judge.log import read_log
 from chaos.launch.tracer import trace
-from chaos.points import Phase, PlannedLaunch, Schedule
+from chaos.points import EVENT, Phase, PlannedLaunch, Schedule
 from chaos.provider.faults import Fault
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
 from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
+from chaos.supervise.disturbed import events_of
 from chaos.supervise.intervene import intervene
 from chaos.supervise.recorder import KeyOf, Recorder
 from chaos.supervise.stage import Stage
@@ -180,7 +181,7 @@ class Course:
             if word == losses.WORD:
                 past = self.launches[0], self.recorder.events, self.recorder.blobs
                 losses.lose(self.stage.room, how, losses.unsynced_of(self.target.log, *past))
-            else:
+            elif word != EVENT:
                 intervene(self.stage.room, what)
             self._damaged = self._damaged or word == DAMAGE
 
@@ -199,13 +200,16 @@ class Course:
         return _MAY_FOLLOW.get(next(ends, ""), ())
 
     def _failed_by_event(self, launch: Launch) -> bool:
-        """Did an error that an event injected end it, with its step not done? The user starts it
-        again, as after a kill."""
-        if not any(isinstance(e, Injected) for e in self.recorder.events_of(launch.index)):
-            return False
+        """Did an error or a signal that an event sent end it, with its step not done? The user
+        starts it again, as after a kill."""
+        events = list(self.recorder.events_of(launch.index))
+        injected = any(isinstance(e, Injected) for e in events)
+        signalled = any(isinstance(e, Signal) for e in events) and launch.role != "resume"
         log = self.stage.room.log()
         again = self._next(log) == (launch.step, launch.role)
-        return again or history_of(log).open_operation is not None
+        return (again and (injected or signalled)) or (
+            injected and history_of(log).open_operation is not None
+        )
 
     def _next(self, log: bytes) -> tuple[int, str]:
         """The step and the role of the launch that would follow, with `log` as the session log."""
@@ -266,6 +270,7 @@ class Course:
         self._begun.setdefault(step, room.log())
         with_events = self.events and role in STEP_ROLES and not self._damaged
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
+        events += events_of(self.schedule.of(index), index + 1)
         env = dict(e.variable for e in events if e.kind == "set")
         starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [

@@ -3,6 +3,9 @@
     kill        dies at every point of the run; the crashes of crashes
     damage      its log is damaged while nothing runs
     power-loss  dies, and what was not synced is lost
+    concurrent  dies, and several resumes start at the same instant
+    signal      is sent SIGINT or SIGTERM at an instant
+    error       a call of it on the log or a workspace file fails, or writes less than it was given
 
 A table of family → schedules. Families are never mixed: a verdict of one says nothing of another.
 Each family gives groups of branches; the branches of a group start from one image, which the
@@ -20,7 +23,9 @@ from chaos.explore.work import Branch
 from chaos.options import FAULTS
 from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule
 from chaos.scenario import Scenario
+from chaos.supervise.disturbed import error_schedules, signal_schedules
 from chaos.supervise.losses import loss_schedules
+from chaos.supervise.rivals import concurrent_schedules
 from chaos.supervise.schedules import schedule_id, schedules_of
 
 
@@ -89,5 +94,21 @@ def _damaged(scenario: Scenario, prefix: Schedule, damages: Iterable[Damage]) ->
     return branches
 
 
+def concurrent(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:
+    """A kill each, then a crowd."""
+    yield Schedule(), concurrent_schedules(scenario, reference, wanted.phases, wanted.torn)
+
+
+def signals(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:  # noqa: ARG001
+    """One signal each."""
+    yield Schedule(), signal_schedules(scenario, reference)
+
+
+def errors(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:  # noqa: ARG001
+    """One error each, of one call or of all from then on."""
+    yield Schedule(), error_schedules(scenario, reference)
+
+
 Family = Callable[[Scenario, Evidence, Wanted], Groups]
-FAMILIES: dict[str, Family] = dict(zip(FAULTS, (kills, damages, power_losses), strict=True))
+_ROWS = (kills, damages, power_losses, concurrent, signals, errors)
+FAMILIES: dict[str, Family] = dict(zip(FAULTS, _ROWS, strict=True))

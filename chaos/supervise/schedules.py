@@ -128,7 +128,7 @@ def schedule_id(scenario: str, schedule: Schedule) -> str:
 
 def _told(launch: PlannedLaunch) -> Iterator[str]:
     """What a launch of a schedule is told from others by."""
-    yield from launch.first
+    yield from (what.replace("* at ", " from then on at ") for what in launch.first)
     if launch.starts > 1:
         yield f"{launch.role}*{launch.starts}"
     if launch.kill:
@@ -143,7 +143,7 @@ def _places(reference: Evidence) -> Iterator[tuple[int, str, _Instants]]:
     """The places of the run's steps in order, as (launch, place, what there is to die at)."""
     said: set[tuple[int, str]] = set()
     for event in reference.events:
-        place = _place(event)
+        place = place_of(event)
         if place is None or reference.launches[event.launch].role not in STEP_ROLES:
             continue
         if (event.launch, place) not in said:
@@ -151,7 +151,8 @@ def _places(reference: Evidence) -> Iterator[tuple[int, str, _Instants]]:
             yield event.launch, place, partial(_INSTANTS[type(event)], reference, event)
 
 
-def _place(event: Event) -> str | None:
+def place_of(event: Event) -> str | None:
+    """Where a kill can be tried at what happened, without a phase."""
     if isinstance(event, LogWrite | FileChange | Effect):
         return event.point or None
     return f"provider:{event.ordinal}" if isinstance(event, Request) else None
