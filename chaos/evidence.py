@@ -318,6 +318,7 @@ class Launch:
     stacks: str = ""  # of a launch that timed out: where its threads stood
     first: tuple[str, ...] = ()  # what was done to the session before it: "damage: cut@812"
     pid: int = 0  # of the process whose exit code this is
+    changed: tuple[str, ...] = ()  # what the scenario changed for it: "set:AGENT_MODEL=other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,7 @@ class Facts:
     temporary: tuple[str, ...]  # globs, workspace-relative: the target's temporary files
     secret: str  # the API key the target was given: must be found nowhere
     steps: tuple[str, ...] = ()  # what each step does, one of STEP_ROLES; empty: all are runs
+    expect_blocked: str | None = None  # the reason that holds up a launch that finds a change
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,13 @@ from chaos.toml_table import Table, nearest, read_toml
 STEPS = ("run", "resume", "compact", "abort")  # of these, only `run` says something
 EFFECT_COUNTS = ("never", "once", "at-most-once", "per-intent")
 OUTCOMES = ("completed", "failed", "aborted")
+# Why a session waits for something to be restored, as the contract names it.
+REASONS = (
+    "configuration_changed",
+    "environment_changed",
+    "replay_declaration_changed",
+    "attempts_exhausted",
+)
 DEFAULT_PROMPT = "begin"  # of a scenario without a [[step]]
 
 _KEYS = ("name", "about", "target", "files", "step", "provider", "event", "kill", "expect")
@@ -72,6 +79,7 @@ class Scenario:
     kill: KillSelection
     expect_effects: Mapping[str, str]  # effect name -> never | once | at-most-once | per-intent
     expect_outcome: str | None  # completed | failed | aborted, of the last operation
+    expect_blocked: str | None  # one of REASONS: what holds up a launch that finds a change
     source: str  # the TOML text
 
 
@@ -94,7 +102,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         [event.request for event in events],
         compacts=any(step.do == "compact" for step in steps),
     )
-    effects, outcome = _expect(root)
+    effects, outcome, blocked = _expect(root)
     return Scenario(
         name=name,
         about=about,
@@ -108,6 +116,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         kill=_kill(root, {step.do for step in steps}),
         expect_effects=effects,
         expect_outcome=outcome,
+        expect_blocked=blocked,
         source=text,
     )
 
@@ -209,9 +218,9 @@ def _phase(table: Table, point: str, index: int) -> str:
         raise table.error(str(error), "points", index) from None
 
 
-def _expect(root: Table) -> tuple[dict[str, str], str | None]:
+def _expect(root: Table) -> tuple[dict[str, str], str | None, str | None]:
     table = root.table("expect")
-    table.only("effects", "outcome")
+    table.only("effects", "outcome", "blocked")
     effects: dict[str, str] = table.mapping("effects", str)
     for name, count in effects.items():
         if count not in EFFECT_COUNTS:
@@ -220,7 +229,12 @@ def _expect(root: Table) -> tuple[dict[str, str], str | None]:
                 "effects",
                 name,
             )
-    outcome = table.text("outcome") if "outcome" in table else None
-    if outcome is not None and outcome not in OUTCOMES:
-        raise table.error(f"unknown outcome {outcome!r}{nearest(outcome, OUTCOMES)}", "outcome")
-    return effects, outcome
+    outcome = _one_of(table, "outcome", OUTCOMES)
+    return effects, outcome, _one_of(table, "blocked", REASONS)
+
+
+def _one_of(table: Table, key: str, known: Collection[str]) -> str | None:
+    found = table.text(key) if key in table else None
+    if found is not None and found not in known:
+        raise table.error(f"unknown {key} {found!r}{nearest(found, known)}", key)
+    return found

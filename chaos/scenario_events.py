@@ -5,8 +5,8 @@ module knows which acts exist and when each of them can happen, and refuses the 
 of what there is.
 
 Pure. `chaos.provider.exchange` carries faults of the provider out, `chaos.supervise.due` what is
-done to the target, `chaos.supervise.stage` what is set before a launch. Which instants a run has
-is not known here: the run without a kill tells.
+done to the target, `chaos.supervise.drift` what is changed before a launch. Which instants a run
+has is not known here: the run without a kill tells.
 
 Source: design section 8.
 """
@@ -65,6 +65,9 @@ class _Kind:
     instants: str
 
 
+# Inside the workspace: names without a step up, and not from the root.
+_PATH = r"(?!/)(?!(?:[^=]*/)?\.\.(?:/|=|$))[^=\n\0]*[^=\n\0/]"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _CALL = "'log:NAME#N/before', 'file:CALL[PATH]#N/before', 'effect:NAME#N/before', or '/after'"
 _KINDS = {
     "provider": _Kind(r".+", "provider:FAULT", _at_a_request, "'provider:N/request'"),
@@ -81,6 +84,17 @@ _KINDS = {
     "stop": _Kind(r"[0-9]{1,3}(\.[0-9]+)?s", "stop:2s", _at_a_call, _CALL),
     "resume": _Kind(r"", "resume (a second one, while the first is stopped)", _at_a_call, _CALL),
     "set": _Kind(r"[A-Za-z_][A-Za-z0-9_]*=.*", "set:NAME=VALUE", _at_the_start, f"'{START}'"),
+    "write": _Kind(rf"{_PATH}=(?s:.*)", "write:PATH=TEXT", _at_the_start, f"'{START}'"),
+    "delete": _Kind(_PATH, "delete:PATH", _at_the_start, f"'{START}'"),
+    "move": _Kind(
+        r"[A-Za-z0-9_-]{1,64}",
+        "move:NAME (the workspace is another directory, for this launch)",
+        _at_the_start,
+        f"'{START}'",
+    ),
+    "clock": _Kind(
+        r"(?P<shift>[+-][0-9]{1,6})(?P<unit>[smhd])", "clock:-1h", _at_the_start, f"'{START}'"
+    ),
 }
 FOREVER = 1 << 62  # times
 
@@ -95,7 +109,7 @@ class PlannedEvent:
 
     @property
     def kind(self) -> str:
-        """provider | signal | errno | short | stop | resume | set"""
+        """One of the acts."""
         return self.do.partition(":")[0]
 
     @property
@@ -133,9 +147,16 @@ class PlannedEvent:
 
     @property
     def variable(self) -> tuple[str, str]:
-        """Of a set: name and value."""
+        """Of a set, a write: name or path, and the text."""
         name, _, value = self.argument.partition("=")
         return name, value
+
+    @property
+    def shift_s(self) -> int:
+        """Of a clock: seconds ahead; less than 0: behind."""
+        match = re.fullmatch(_KINDS["clock"].argument, self.argument)
+        assert match is not None  # noqa: S101 - checked when it was read
+        return int(match["shift"]) * _SECONDS[match["unit"]]
 
 
 def read_events(root: Table) -> tuple[PlannedEvent, ...]:
@@ -160,7 +181,8 @@ def _event(table: Table) -> PlannedEvent:
     do = table.text("do")
     name, colon, argument = do.partition(":")
     kind = _KINDS.get(name)
-    at = START if "at" not in table and kind is _KINDS["set"] else table.text("at")
+    before = kind is not None and kind.can_happen is _at_the_start
+    at = START if "at" not in table and before else table.text("at")
     event = PlannedEvent(table.whole("launch", least=1), at, do)
     if kind is None or bool(colon) != bool(kind.argument):
         known = ", ".join(each.written for each in _KINDS.values())

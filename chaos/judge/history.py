@@ -61,6 +61,7 @@ class Attempt:
     number: int
     kind: str  # assistant | compaction
     system_prompt_digest: str
+    model: str  # as the configuration snapshot names it
     tools: frozenset[str]  # names offered to the model
     fact: Fact
     settled: Fact | None = None
@@ -272,6 +273,7 @@ class _Reader:
             number=number if isinstance(number, int) else 0,
             kind=_text(fact.body, "stepKind"),
             system_prompt_digest=_text(snapshot, "systemPromptDigest"),
+            model=_text(snapshot, "model"),
             tools=frozenset(
                 _text(tool, "name")
                 for tool in (tools if isinstance(tools, list) else ())

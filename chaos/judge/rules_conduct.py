@@ -73,6 +73,26 @@ def for_the_right_reason(case: Case) -> Iterator[Violation]:
             yield broken("L8", what, f"{held[0]}, for {call.outcome}", "none", where)
 
 
+def ids_grow(case: Case) -> Iterator[Violation]:
+    """L3. Fresh ids grow, even where the clock steps back. Fails when a fact has a lesser id than
+    one of an earlier line; an id that was reserved is as old as the fact that reserved it."""
+    before = now = ""  # the greatest id of earlier lines, and with that of this line
+    line = 0
+    reserved: set[object] = set()
+    for fact in case.final.view.facts:
+        reserved.add(fact.body.get("resultEntryId"))
+        if fact.id is None or fact.id in reserved:
+            continue
+        if fact.line != line:
+            before, line = now, fact.line
+        if fact.id < before:
+            expected = f"an id greater than {before}"
+            where = Where(fact=fact)
+            yield broken("L3", "the ids of facts do not grow", expected, fact.id, where)
+            return
+        now = max(now, fact.id)
+
+
 def _object(text: str) -> bool:
     try:
         return isinstance(decode_json(text), dict)

@@ -153,8 +153,10 @@ def success_means_done(case: Case) -> Iterator[Violation]:
 def only_safe_is_replayed(case: Case) -> Iterator[Violation]:
     """E4. Only a call recorded safe is run again. Fails when something happens in a launch while
     the only pending intents are recorded `never` and were durable before that launch began; and
-    when an intent is recorded safe for anything but the built-in `read`. That a safe call is still
-    declared identically shows only when a schedule changes the declaration."""
+    when an intent is recorded safe for anything but the built-in `read`. Fails too when a call
+    succeeds in a launch that found its intent under another replay key than the run without a kill
+    gives this call: it is not declared so any more."""
+    yield from _declared_otherwise(case)
     for call in case.final.calls:
         if call.replay == "safe" and call.intent is not None and not _may_be_safe(call):
             found = f"safe for {call.name}, key {call.intent.body.get('replayKey')!r}"
@@ -175,6 +177,25 @@ def only_safe_is_replayed(case: Case) -> Iterator[Violation]:
         what = f"{call.name} call {call.id!r} of an earlier launch was run again"
         where = Where(launch, call.intent, act)
         yield broken("E4", what, "no replay: it is recorded never", words(act), where)
+
+
+def _declared_otherwise(case: Case) -> Iterator[Violation]:
+    for launch in case.evidence.launches:
+        found = {call.key: call for call in case.log(launch.log_before).pending}
+        for call in case.log(launch.log_after).calls:
+            pending = found.get(call.key)
+            if pending is None or call.outcome != "success" or call.replay != "safe":
+                continue
+            declared = {_replay_key(twin) for _, twin in case.twins(call)}
+            if declared and _replay_key(pending) not in declared:
+                expected = f"no replay: it is declared {' or '.join(sorted(declared))} now"
+                what = f"{call.name} call {call.id!r} was run again"
+                where = Where(launch, call.intent)
+                yield broken("E4", what, expected, f"recorded {_replay_key(pending)}", where)
+
+
+def _replay_key(call: Call) -> str:
+    return str(call.intent.body.get("replayKey")) if call.intent else "nothing"
 
 
 def _intents(history: History) -> set[str | None]:

@@ -21,6 +21,7 @@ from chaos.judge.log import LF, split_torn
 from chaos.judge.rules_abort import durable_first, heeded, names_its_phase, wins
 from chaos.judge.rules_conduct import (
     for_the_right_reason,
+    ids_grow,
     one_after_the_other,
     retried_after_a_crash,
 )
@@ -181,7 +182,7 @@ RULES: tuple[Rule, ...] = (
         frozenset(),
         append_only,
     ),
-    _row("L3", "seq is 1,2,3… with no gap; ids are unique UUIDv7"),
+    _row("L3", "seq is 1,2,3… with no gap; ids are unique UUIDv7 and grow", ids_grow),
     _row("L4", "references resolve and every fact is a legal transition of its operation", as_said),
     _row(
         "L5",

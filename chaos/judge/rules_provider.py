@@ -89,8 +89,8 @@ def active_context(case: Case) -> Iterator[Violation]:
     the log at that moment: same roles, contents, calls and call ids, nothing more, nothing less.
     Those of a compaction are the part of the context that goes, and then at most the words that ask
     for its summary. The system message is the same in all requests whose attempts record the same
-    digest of it. Anything else that asks the provider is a side request, which no profile allows
-    yet. Requests without an attempt are P1's and P5's."""
+    digest of it; the model is the attempt's. Anything else that asks the provider is a side
+    request, which no profile allows yet. Requests without an attempt are P1's and P5's."""
     prompts: dict[str, tuple[object, Request]] = {}
     for event in case.evidence.events:
         if isinstance(event, Request) and not asks_the_model(event):
@@ -108,6 +108,9 @@ def active_context(case: Case) -> Iterator[Violation]:
         else:
             system, messages = messages[0].get("content"), messages[1:]
             yield from _same_system(system, attempt, request, prompts, where)
+        asked = _body(case, request).get("model")
+        if attempt.model and asked not in (None, attempt.model):
+            yield broken("P4", "another model is asked", attempt.model, asked, where)
         context = case.log(request.log).context
         if attempt.kind == "compaction" and attempt.operation is not None:
             context = context[: len(context) - attempt.operation.retained]
@@ -191,16 +194,19 @@ def _prompts(messages: list[Message]) -> int:
 
 def _messages(case: Case, request: Request) -> list[Message] | None:
     """The messages of a request that arrived whole; None if it cannot be read (P3)."""
-    if not _arrived_whole(request):
-        return None
-    try:
-        body: Any = json.loads(case.evidence.blobs.get(request.body))
-    except (ValueError, RecursionError):
-        return None
-    messages = body.get("messages") if isinstance(body, dict) else None
+    messages = _body(case, request).get("messages") if _arrived_whole(request) else None
     if not isinstance(messages, list):
         return None
     return [m if isinstance(m, Mapping) else {"content": shown(m)} for m in messages]
+
+
+def _body(case: Case, request: Request) -> Mapping[str, Any]:
+    """The body of a request, as far as it is a JSON object."""
+    try:
+        body: Any = json.loads(case.evidence.blobs.get(request.body))
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _arrived_whole(request: Request) -> bool:

@@ -1,6 +1,7 @@
-"""Rules R1 to R4: the next start opens what a kill left, ends rightly, and leaves rest in peace.
+"""Rules R1 to R3: the next start opens what a kill left, ends rightly, and leaves rest in peace.
 
-R5, the end compared with the run without a kill, is in `chaos.judge.rules_end`.
+R4, what holds a session up, is in `chaos.judge.rules_blocked`; R5, the end compared with the run
+without a kill, in `chaos.judge.rules_end`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,9 @@ from collections.abc import Iterator
 from chaos.evidence import Effect, Exec, FileChange, Launch, LogWrite, Request
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import History
-from chaos.judge.log import LF
 from chaos.judge.rules_damage import names_its_fault, refused
 from chaos.results import Violation
 
-_FACTS = frozenset({Need.FACTS})
-_REASONS = (
-    "configuration_changed",
-    "environment_changed",
-    "replay_declaration_changed",
-    "attempts_exhausted",
-)
 # How the runtimes that agents are written in say that they fell over.
 _CRASH = re.compile(
     r"^(Traceback \(most recent call last\):|Fatal Python error:|panic: |thread '.*' panicked at "
@@ -46,7 +39,7 @@ def opens_and_keeps_prompts(case: Case) -> Iterator[Violation]:
     yield from refused(case)
     for launch in case.evidence.launches if case.has(Need.OPENS) else ():
         if case.exited(launch, "corrupt"):
-            found = f"exit code {launch.exit_code}: {_last_line(case, launch)}"
+            found = f"exit code {launch.exit_code}: {last_line(case, launch)}"
             yield broken(
                 "R1", "the session does not open", "a session that opens", found, Where(launch)
             )
@@ -134,10 +127,10 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
             found = f"still running after {launch.seconds:.1f} s; {launch.stacks or 'no stacks'}"
             yield broken("R2", "no end", "an end within the limit", found, where)
         elif launch.signal is not None:
-            found = f"signal {launch.signal}: {_last_line(case, launch)}"
+            found = f"signal {launch.signal}: {last_line(case, launch)}"
             yield broken("R2", "an end by a signal of its own", "an exit code", found, where)
         elif crash := crash_report(case.text(launch.stderr)):
-            found = f"{crash!r} … {_last_line(case, launch)}"
+            found = f"{crash!r} … {last_line(case, launch)}"
             yield broken("R2", "the target fell over", "an orderly end", found, where)
         elif case.has(Need.FACTS) and not _named_elsewhere(case, launch):
             if launch.role == "idle" and not case.settled:
@@ -159,7 +152,7 @@ def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
             what = "a write failed, and nothing was said"
             yield broken("R2", what, "a word on stderr", "none", Where(launch))
     elif code is not None and launch.exit_code != code:
-        found = f"{launch.exit_code}: {_last_line(case, launch)}"
+        found = f"{launch.exit_code}: {last_line(case, launch)}"
         yield broken("R2", "wrong exit code", f"{code}, since {why}", found, Where(launch))
 
 
@@ -196,10 +189,10 @@ def idle_does_nothing(case: Case) -> Iterator[Violation]:
         if launch.role != "idle":
             continue
         for event in case.evidence.of_launch(launch.index):
-            act = _act(launch, event)
-            if act:
+            done = act(launch, event)
+            if done:
                 where = Where(launch, event=event)
-                yield broken("R3", "an idle resume was not idle", "nothing to happen", act, where)
+                yield broken("R3", "an idle resume was not idle", "nothing to happen", done, where)
                 return
         if launch.log_after != launch.log_before:
             before, after = (
@@ -212,7 +205,7 @@ def idle_does_nothing(case: Case) -> Iterator[Violation]:
             yield broken("R3", "an idle resume changed the log", expected, found, Where(launch))
 
 
-def _act(launch: Launch, event: object) -> str:
+def act(launch: Launch, event: object) -> str:
     """What an event of an idle launch is, if it is an act."""
     if isinstance(event, LogWrite) and event.log != launch.log_before:
         return f"{event.call} on the log"
@@ -227,53 +220,7 @@ def _act(launch: Launch, event: object) -> str:
     return ""
 
 
-def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
-    """R4. A launch that ends blocked has a cause, keeps every complete line, leaves its operation
-    open, and says on stderr which of the contract's reasons it has. Fails when a line changed or a
-    terminal fact came; when lines were added although the launch found an open attempt (which is
-    retried or blocked, with nothing in between); when something ran although no line was added;
-    when fewer than two attempts are used up, the one cause there can be while no schedule changes
-    the configuration. Lines before the block, a result of an earlier call say, are allowed."""
-    for launch in case.evidence.launches:
-        if not case.exited(launch, "blocked"):
-            continue
-        fault = _blocked_fault(case, launch)
-        if fault is not None:
-            yield broken("R4", *fault, Where(launch))
-        if not any(reason in case.text(launch.stderr) for reason in _REASONS):
-            what = "a blocked launch does not say what to restore"
-            expected = f"one of {', '.join(_REASONS)} on stderr"
-            yield broken("R4", what, expected, _last_line(case, launch), Where(launch))
-
-
-def _blocked_fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
-    """What, expected, found: the first thing that a blocked launch did wrong."""
-    before, after = case.log(launch.log_before), case.log(launch.log_after)
-    kept, now = before.view.complete, after.view.complete
-    last = f"{after.last_fact.type if after.last_fact else 'no fact'} as the last fact"
-    if not now.startswith(kept) or after.open_operation is None:
-        expected = "every line kept and the operation open"
-        return "a blocked launch changed the session", expected, last
-    if now != kept and before.open_attempt is not None:
-        added = now[len(kept) :].count(LF)
-        return "a blocked launch went on", "no line more", f"{added} more"
-    if now == kept:
-        ran = next(filter(None, (_act(launch, e) for e in _acts_of(case, launch))), None)
-        if ran:
-            return "a blocked launch acted", "nothing to happen", ran
-    attempt = after.open_attempt
-    if attempt is None or attempt.number != 2:
-        expected = "two attempts used up, since nothing else was changed"
-        return "a launch is blocked without cause", expected, last
-    return None
-
-
-def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
-    """Events but changes of the log, which are judged by its lines: a torn tail may be cut."""
-    return (e for e in case.evidence.of_launch(launch.index) if not isinstance(e, LogWrite))
-
-
-def _last_line(case: Case, launch: Launch) -> str:
+def last_line(case: Case, launch: Launch) -> str:
     """The last words of a launch, for a message."""
     lines = [line for line in case.text(launch.stderr).splitlines() if line.strip()]
     return f"stderr ends {lines[-1].strip()!r}" if lines else "stderr is empty"
@@ -297,11 +244,5 @@ RULES: tuple[Rule, ...] = (
         "a second resume changes no byte, asks no provider, runs no tool",
         frozenset(),
         idle_does_nothing,
-    ),
-    Rule(
-        "R4",
-        "a blocked resume changes no complete line and says what to restore",
-        _FACTS,
-        blocked_changes_nothing,
     ),
 )

@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -97,6 +98,14 @@ def _take_over(module: str, request: Mapping[str, Any]) -> None:
     sys.argv = [module, *request["arguments"]]
 
 
+def _shift_clock(seconds: float) -> None:
+    """The wall clock that this interpreter tells, by the same variable as libfaketime's."""
+    if seconds:
+        now, now_ns = time.time, time.time_ns
+        time.time = lambda: now() + seconds
+        time.time_ns = lambda: now_ns() + int(seconds * 1e9)
+
+
 def _has_threads() -> bool:
     return len(list(Path("/proc/self/task").iterdir())) > 1
 
@@ -148,6 +157,7 @@ def _run(
         os._exit(127)
     os.close(report)
     _take_over(module, request)
+    _shift_clock(float(os.environ.get("FAKETIME", "0")))
     if here:
         sys.path.insert(0, request["cwd"])
     try:

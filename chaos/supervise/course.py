@@ -28,9 +28,11 @@ from chaos.points import EVENT, Phase, PlannedLaunch, Schedule
 from chaos.provider.faults import Fault
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
+from chaos.scenario_events import START, PlannedEvent
 from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.disturbed import events_of
+from chaos.supervise.drift import drifted
 from chaos.supervise.intervene import intervene
 from chaos.supervise.recorder import KeyOf, Recorder
 from chaos.supervise.stage import Stage
@@ -262,16 +264,30 @@ class Course:
         return (f"{place} {each}" for place, each in enumerate(ahead) if each.starts > 1)
 
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
-        index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
+        index = len(self.launches)
         if index >= MAX_LAUNCHES:
             raise AssertionError("a schedule has at most one kill a launch and so must end")
-        planned = self.schedule.of(index)
-        before, files = blobs.put(room.log()), room.tree(blobs)
-        self._begun.setdefault(step, room.log())
         with_events = self.events and role in STEP_ROLES and not self._damaged
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
         events += events_of(self.schedule.of(index), index + 1)
-        env = dict(e.variable for e in events if e.kind == "set")
+        how = "warm" if self.stage.launcher else "exec"
+        with drifted(self.stage.room, events, how) as env:
+            launch = self._launch_so(role, step, prompt, events, env)
+        self.launches.append(launch)
+        return launch
+
+    def _launch_so(
+        self,
+        role: str,
+        step: int,
+        prompt: str | None,
+        events: Sequence[PlannedEvent],
+        env: Mapping[str, str],
+    ) -> Launch:
+        index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
+        planned = self.schedule.of(index)
+        before, files = blobs.put(room.log()), room.tree(blobs)
+        self._begun.setdefault(step, room.log())
         starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [
             self.stage.command(self.scenario, role, prompt, env, number)
@@ -312,11 +328,11 @@ class Course:
             log_before=before,
             files_before=files,
             first=planned.first,
+            changed=tuple(e.do for e in events if e.at == START),
             **self.stage.ended(outcome, blobs, self.recorder.unseen),
         )
         if rivals:
             launch = self.recorder.first_among_rivals(launch, self.target.exit_codes["busy"])
-        self.launches.append(launch)
         return launch
 
     def _hold(self, pid: int) -> None:
@@ -337,6 +353,7 @@ class Course:
                 exit_codes=self.target.exit_codes,
                 expect_outcome=self.scenario.expect_outcome,
                 expect_effects=self.scenario.expect_effects,
+                expect_blocked=self.scenario.expect_blocked,
                 temporary=self.target.temporary,
                 secret=self.stage.api_key,
                 steps=tuple(step.do for step in self.scenario.steps),

@@ -35,15 +35,13 @@ class Room:
 
     def __init__(self, root: Path, log_glob: str, state: tuple[str, ...]) -> None:
         self.root = Path(os.path.realpath(root))
-        self.workspace = self.root / "workspace"
         self.home = self.root / "home"
         self.effects = self.root / "effects"
         self.stdout = self.root / "out"
         self.stderr = self.root / "err"
-        self._prefix = f"{self.workspace}/"
         self._log_glob = log_glob
-        folder, _, self._log_name = log_glob.rpartition("/")
-        self._log_folder = f"{self.workspace}/{folder}"
+        self._log_name = log_glob.rpartition("/")[2]
+        self._place(self.root / "workspace")
         self._state = tuple(f"{name.rstrip('/')}/" for name in state)
 
     def reset(self, files: Mapping[str, str], home: Mapping[str, str]) -> None:
@@ -57,6 +55,15 @@ class Room:
                 path = directory / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
+
+    def move(self, name: str) -> None:
+        """The workspace is ROOM/name from now on."""
+        self._place(self.workspace.rename(self.root / name))
+
+    def _place(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self._prefix = f"{workspace}/"
+        self._log_folder = f"{workspace}/{self._log_glob.rpartition('/')[0]}"
 
     def clear_streams(self) -> None:
         """Forget what the last launch printed."""

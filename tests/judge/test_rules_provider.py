@@ -63,7 +63,7 @@ def test_p2_a_second_attempt_pays_for_a_second_request() -> None:
 
 def test_p3_a_transcript_that_no_provider_accepts() -> None:
     sent = [{"role": "system", "content": SYSTEM}, USER, USER | {"role": "tool"}]
-    body = json.dumps({"model": "m", "messages": sent}).encode()
+    body = json.dumps({"model": "test/model", "messages": sent}).encode()
     found = broken(deployed(started().attempt().request(body=body).reply(BASH)))
     assert [m[:2] for m in found] == ["P3", "P4"]
     assert found[0].startswith(

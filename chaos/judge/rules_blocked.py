@@ -1,0 +1,141 @@
+"""Rule R4: what holds a session up, and what a launch that is held up may do.
+
+A launch is held up by a step whose attempts are used up, or by a change: the scenario changed
+something for it (`Launch.changed`), or a damage made the log say what another version of the
+program would have written. Which reason a change gives is the scenario's to say
+(`Facts.expect_blocked`); without its word, any of the contract's.
+
+Source: session contract, section 5 (questions 4, 10 and 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from chaos.damage import DAMAGE
+from chaos.evidence import Launch, LogWrite
+from chaos.judge.case import Case, Need, Rule, Where, broken
+from chaos.judge.history import Attempt, History
+from chaos.judge.log import LF, Fact
+from chaos.judge.rules_recovery import act, last_line
+from chaos.results import Violation
+
+_EXHAUSTED = "attempts_exhausted"
+_REASONS = frozenset(
+    {"configuration_changed", "environment_changed", "replay_declaration_changed", _EXHAUSTED}
+)
+
+
+def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
+    """R4. A launch that ends blocked has a cause, keeps every complete line, leaves its operation
+    open, and says on stderr the reason that its cause has. Fails when a line changed or a terminal
+    fact came; when lines were added although the launch found an open attempt (which is retried or
+    blocked, with nothing in between); when something ran although no line was added; when fewer
+    than two attempts are used up and nothing was changed. Lines before the block, a result of an
+    earlier call say, are allowed. Fails too when a launch goes on in spite of a change that must
+    block it: makes a second attempt under another configuration, or takes up a call or a further
+    step in another environment."""
+    for launch in case.evidence.launches:
+        if case.exited(launch, "blocked"):
+            yield from _blocked(case, launch)
+        elif (went := _in_spite_of(case, launch)) is not None:
+            what = f"a launch went on although {', '.join(launch.changed)}"
+            expected = f"blocked: {case.evidence.facts.expect_blocked}"
+            yield broken("R4", what, expected, went.type, Where(launch, went))
+
+
+def _blocked(case: Case, launch: Launch) -> Iterator[Violation]:
+    fault = _fault(case, launch)
+    if fault is not None:
+        yield broken("R4", *fault, Where(launch))
+        return
+    reasons = _reasons(case, launch)
+    if not any(reason in case.text(launch.stderr) for reason in reasons):
+        what = "a blocked launch does not say what to restore"
+        expected = f"{' or '.join(sorted(reasons))} on stderr"
+        yield broken("R4", what, expected, last_line(case, launch), Where(launch))
+
+
+def _fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
+    """What, expected, found: the first thing that a blocked launch did wrong."""
+    before, after = case.log(launch.log_before), case.log(launch.log_after)
+    kept, now = before.view.complete, after.view.complete
+    last = f"{after.last_fact.type if after.last_fact else 'no fact'} as the last fact"
+    if not now.startswith(kept) or after.open_operation is None:
+        expected = "every line kept and the operation open"
+        return "a blocked launch changed the session", expected, last
+    if now != kept and before.open_attempt is not None:
+        added = now[len(kept) :].count(LF)
+        return "a blocked launch went on", "no line more", f"{added} more"
+    if now == kept:
+        ran = next(filter(None, (act(launch, e) for e in _acts_of(case, launch))), None)
+        if ran:
+            return "a blocked launch acted", "nothing to happen", ran
+    if not _reasons(case, launch):
+        expected = "two attempts used up, since nothing else was changed"
+        return "a launch is blocked without cause", expected, last
+    return None
+
+
+def _reasons(case: Case, launch: Launch) -> frozenset[str]:
+    """What may hold this launch up."""
+    attempt = case.log(launch.log_after).open_attempt
+    found = {_EXHAUSTED} if attempt is not None and attempt.number == 2 else set()
+    if launch.changed or _says_otherwise(case):
+        wanted = case.evidence.facts.expect_blocked
+        found |= {wanted} if wanted else _REASONS
+    return frozenset(found)
+
+
+def _says_otherwise(case: Case) -> bool:
+    """Did the last damage make the log say something else?"""
+    first = case.evidence.launches[0].first
+    return any(what.startswith(f"{DAMAGE}: say@") for what in first)
+
+
+def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
+    """Events but changes of the log, which are judged by its lines: a torn tail may be cut."""
+    return (e for e in case.evidence.of_launch(launch.index) if not isinstance(e, LogWrite))
+
+
+def _in_spite_of(case: Case, launch: Launch) -> Fact | None:
+    """The first fact of a launch that the change made for it forbids."""
+    forbidden = _FORBIDDEN.get(case.evidence.facts.expect_blocked or "")
+    if forbidden is None or not launch.changed:
+        return None
+    before, after = case.log(launch.log_before), case.log(launch.log_after)
+    written = after.view.facts[len(before.view.facts) :]
+    return next((fact for fact in written if forbidden(after, fact)), None)
+
+
+def _asks_again(log: History, fact: Fact) -> bool:
+    attempt = _attempt(log, fact)
+    return attempt is not None and attempt.number == 2
+
+
+def _takes_up(log: History, fact: Fact) -> bool:
+    attempt = _attempt(log, fact)
+    if attempt is None:
+        return fact.type == "toolStarted"
+    earlier = log.attempts[: log.attempts.index(attempt)]
+    return any(known.operation is attempt.operation for known in earlier)
+
+
+def _attempt(log: History, fact: Fact) -> Attempt | None:
+    return next((attempt for attempt in log.attempts if attempt.fact is fact), None)
+
+
+# By the reason that must hold it up: the facts that a launch must not write.
+_FORBIDDEN: Mapping[str, Callable[[History, Fact], bool]] = {
+    "configuration_changed": _asks_again,
+    "environment_changed": _takes_up,
+}
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "R4",
+        "a blocked resume changes no complete line and says what to restore",
+        frozenset({Need.FACTS}),
+        blocked_changes_nothing,
+    ),
+)

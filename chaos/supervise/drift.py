@@ -1,0 +1,103 @@
+"""Drift: what is different in one launch, and only in that one.
+
+    set:NAME=VALUE     an environment variable
+    write:PATH=TEXT    a file of the workspace
+    delete:PATH        a file or directory of the workspace is not there
+    move:NAME          the workspace is another directory, beside its own
+    clock:-1h          the wall clock
+
+A table of who carries out what, and takes it back. Whether the target must be held up by it, its
+contract says, and the scenario (`[expect] blocked`).
+
+The clock is that of libfaketime where a launch is an exec. A warm launch is a Python that was
+preloaded long ago: its `time.time` and `time.time_ns` are shifted (`chaos.launch.warm_parent`), and
+neither `datetime.now` nor the tools it starts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from chaos.errors import ChaosError
+from chaos.scenario_events import PlannedEvent
+from chaos.supervise.room import Room
+
+_LIBRARIES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1")
+_AWAY = "away"  # beside the workspace: what is not there for now
+
+
+@contextmanager
+def drifted(room: Room, events: Sequence[PlannedEvent], launch: str) -> Iterator[dict[str, str]]:
+    """What events change for a launch (`exec` or `warm`). Gives the environment to add. Raises
+    ChaosError where the machine has no clock to lend."""
+    env: dict[str, str] = {}
+    with ExitStack() as taken_back:
+        for event in events:
+            if event.kind in _ACTS:
+                _ACTS[event.kind](room, event, env, taken_back)
+        if "FAKETIME" in env and launch == "exec":
+            env |= _preloaded()
+        yield env
+
+
+def _set(_room: Room, event: PlannedEvent, env: dict[str, str], _taken_back: ExitStack) -> None:
+    name, value = event.variable
+    env[name] = value
+
+
+def _write(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
+    name, text = event.variable
+    path = room.workspace / name
+    _put_away(room, path, taken_back)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    taken_back.callback(path.unlink, missing_ok=True)
+
+
+def _delete(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
+    _put_away(room, room.workspace / event.argument, taken_back)
+
+
+def _put_away(room: Room, path: Path, taken_back: ExitStack) -> None:
+    if path.exists() or path.is_symlink():
+        aside = room.root / f"{_AWAY}-{len(list(room.root.glob(f'{_AWAY}-*')))}"
+        path.rename(aside)
+        taken_back.callback(aside.rename, path)
+
+
+def _move(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
+    taken_back.callback(room.move, room.workspace.name)
+    room.move(event.argument)
+
+
+def _clock(_room: Room, event: PlannedEvent, env: dict[str, str], _taken_back: ExitStack) -> None:
+    env["FAKETIME"] = f"{event.shift_s:+d}"
+
+
+_ACTS: Mapping[str, Callable[[Room, PlannedEvent, dict[str, str], ExitStack], None]] = {
+    "set": _set,
+    "write": _write,
+    "delete": _delete,
+    "move": _move,
+    "clock": _clock,
+}
+
+
+def _preloaded() -> dict[str, str]:
+    """What makes libfaketime shift the wall clock alone, and leave nothing behind when killed."""
+    found = (str(path) for glob in _LIBRARIES for path in Path("/").glob(glob.lstrip("/")))
+    library = next(found, None)
+    if library is None:
+        raise ChaosError(
+            "clock: a launch by exec needs libfaketime, found none at "
+            f"{_LIBRARIES[0]}; install it (apt-get install libfaketime), or use --launch warm"
+        )
+    before = [os.environ["LD_PRELOAD"]] if os.environ.get("LD_PRELOAD") else []
+    return {
+        "LD_PRELOAD": ":".join((library, *before)),
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_DISABLE_SHM": "1",
+    }
