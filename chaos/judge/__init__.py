@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from chaos.evidence import Evidence
 from chaos.judge import (
+    rules_blocked,
     rules_effects,
     rules_end,
     rules_files,
@@ -34,7 +35,8 @@ RULES: tuple[Rule, ...] = (
     *rules_provider.RULES,
     *rules_effects.RULES,  # E1 to E4
     *rules_files.RULES,  # E5
-    *rules_recovery.RULES,  # R1 to R4
+    *rules_recovery.RULES,  # R1 to R3
+    *rules_blocked.RULES,  # R4
     *rules_end.RULES,  # R5
     *rules_process.RULES,
 )
