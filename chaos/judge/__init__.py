@@ -20,6 +20,7 @@ from chaos.judge import (
     rules_end,
     rules_files,
     rules_log,
+    rules_memory,
     rules_process,
     rules_provider,
     rules_recovery,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *rules_provider.RULES,
     *rules_effects.RULES,  # E1 to E4
     *rules_files.RULES,  # E5
+    *rules_memory.RULES,  # E6
     *rules_recovery.RULES,  # R1 to R3
     *rules_blocked.RULES,  # R4
     *rules_end.RULES,  # R5

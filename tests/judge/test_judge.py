@@ -13,7 +13,7 @@ from chaos.judge import RULES, STATEMENTS, inexact, judge
 from tests.judge.build import Story, broken, deploy, live, plain
 
 DESIGN = (
-    "L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 P1 P2 P3 P4 P5 E1 E2 E3 E4 E5 R1 R2 R3 R4 R5 X1 X2 X3 X4"
+    "L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 P1 P2 P3 P4 P5 E1 E2 E3 E4 E5 E6 R1 R2 R3 R4 R5 X1 X2 X3 X4"
 )
 
 

@@ -34,10 +34,10 @@ from agent.signals import AbortSwitch
 from agent.state import Run
 from agent.store import Reserved, SessionStore
 from agent.tool_calls import ToolCalls
-from tests.planted import bugs_power_loss, bugs_provider
-from tests.planted.table import BUGS, bug
+from tests.planted import bugs_damage, bugs_memory, bugs_power_loss, bugs_provider
+from tests.planted.table import BUGS, With, bug
 
-__all__ = ["BUGS", "bugs_power_loss", "bugs_provider"]
+__all__ = ["BUGS", "bugs_damage", "bugs_memory", "bugs_power_loss", "bugs_provider"]
 
 # -- order: fact before wire, fact before effect -------------------------------------------------
 
@@ -325,18 +325,7 @@ def the_last_line_has_no_lf() -> None:
             return real(fd, whole[:-1]) + 1
         return real(fd, whole)
 
-    agent.store.os = _With(os, write=write)  # type: ignore[assignment]
-
-
-class _With:
-    """A module with one function replaced, for one importer only."""
-
-    def __init__(self, module: Any, **replaced: Any) -> None:
-        self._module = module
-        self.__dict__.update(replaced)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+    agent.store.os = With(os, write=write)  # type: ignore[assignment]
 
 
 # -- the world -------------------------------------------------------------------------------------

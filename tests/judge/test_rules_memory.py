@@ -1,0 +1,47 @@
+"""E6 on stories: an effect that the next request does not tell of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.judge.build import BASH, Story, broken, ids
+
+
+def deployed(outcome: str | None = None) -> Story:
+    """bash deployed, and its result is durable; a request is still to come."""
+    story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    story.intent().exec().effect()
+    return story.result(outcome=outcome) if outcome else story.result()
+
+
+def end(story: Story) -> Any:
+    return story.reply("deployed").finish().end().idle().probe().evidence()
+
+
+def test_a_call_that_is_told_with_its_result() -> None:
+    assert broken(end(deployed().attempt().request())) == []
+
+
+def test_a_call_that_is_told_as_unknown() -> None:
+    story = Story("deploy it").launch("run", "log:toolResult[bash]#1/before")
+    story.header().prompt().attempt().request().reply(BASH).intent().exec().effect().result()
+    story.dead().launch("resume").result(outcome="interrupted").attempt().request()
+    assert broken(end(story)) == []
+
+
+def test_a_call_that_is_not_told() -> None:
+    story = deployed().attempt()
+    messages = [{"role": "user", "content": "deploy it"}]
+    found = broken(end(story.request(messages=messages)))
+    assert (
+        "E6: start of 'sh -c echo deploy >> \"$CHAOS_EFFECTS\"' is forgotten: expected call "
+        "'call_0' of bash with a result, found request 2 without it at launch 1 (run), line 5, "
+        "seq 6, event 12"
+    ) in found
+
+
+def test_what_did_nothing_may_be_forgotten() -> None:
+    story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    story.intent().result().attempt()
+    messages = [{"role": "user", "content": "deploy it"}]
+    assert "E6" not in ids(end(story.request(messages=messages)))
