@@ -1,8 +1,8 @@
 """The warm parent: an interpreter with the target's libraries imported, which forks launches.
 
 Runs inside the target's own Python, started by `chaos.launch.warm`; imports nothing but the
-standard library and `child`. Forks at each request and gives back the pid; the child waits for its
-tracer and then runs the module as `python -m module` would.
+standard library, `child` and `pages`. Forks at each request and gives back the pid; the child waits
+for its tracer and then runs the module as `python -m module` would.
 
 Promises: dies with the lane and at EOF of the channel; holds no state of a target; has no threads.
 A launch differs from a cold one in what a process inherits: the hash seed, /proc/PID/cmdline, and
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from chaos.launch import child
+from chaos.launch.pages import join_pages
 
 
 def main() -> None:
@@ -50,6 +51,7 @@ def main() -> None:
         del sys.modules[name]  # the target may have a package of that name
     gc.collect()
     gc.freeze()  # what exists now is shared with the launches
+    join_pages()
     _run(asked["module"], filter_, *_serve(channel), here=here)
 
 
