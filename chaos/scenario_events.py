@@ -69,9 +69,10 @@ class _Kind:
 _PATH = r"(?!/)(?!(?:[^=]*/)?\.\.(?:/|=|$))[^=\n\0]*[^=\n\0/]"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _CALL = "'log:NAME#N/before', 'file:CALL[PATH]#N/before', 'effect:NAME#N/before', or '/after'"
+_ANYWHERE = f"'provider:N/request', or {_CALL}"
 _KINDS = {
     "provider": _Kind(r".+", "provider:FAULT", _at_a_request, "'provider:N/request'"),
-    "signal": _Kind(r"INT|TERM", "signal:INT", _anywhere, f"'provider:N/request', or {_CALL}"),
+    "signal": _Kind(r"INT|TERM", "signal:INT", _anywhere, _ANYWHERE),
     "errno": _Kind(
         r"(?P<errno>ENOSPC|EIO|EDQUOT|EINTR)(\*(?P<times>[1-9][0-9]{0,6})?)?",
         "errno:ENOSPC, errno:EIO*3 (the next three calls), errno:ENOSPC* (from then on)",
@@ -81,8 +82,8 @@ _KINDS = {
     "short": _Kind(
         r"[1-9][0-9]{0,9}", "short:BYTES", _before_a_call, "'log:NAME#N/before' or 'file:…/before'"
     ),
-    "stop": _Kind(r"[0-9]{1,3}(\.[0-9]+)?s", "stop:2s", _at_a_call, _CALL),
-    "resume": _Kind(r"", "resume (a second one, while the first is stopped)", _at_a_call, _CALL),
+    "stop": _Kind(r"[0-9]{1,3}(\.[0-9]+)?s", "stop:2s", _anywhere, _ANYWHERE),
+    "resume": _Kind(r"", "resume (a second one, while the first is stopped)", _anywhere, _ANYWHERE),
     "set": _Kind(r"[A-Za-z_][A-Za-z0-9_]*=.*", "set:NAME=VALUE", _at_the_start, f"'{START}'"),
     "write": _Kind(rf"{_PATH}=(?s:.*)", "write:PATH=TEXT", _at_the_start, f"'{START}'"),
     "delete": _Kind(_PATH, "delete:PATH", _at_the_start, f"'{START}'"),

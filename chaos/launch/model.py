@@ -71,10 +71,12 @@ class Strike:
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Stop the process (SIGSTOP) at the stop of its call, until `rival`, a second start of the
-    target, has ended, or for `seconds`."""
+    target, has ended, or for `seconds`. `process` None is the one that made the call; where there
+    was no call, the root."""
 
     rival: Command | None = None
     seconds: float = 0.0
+    process: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ class Handler(Protocol):
         killed at it (`dead` is), nor where the thread died on its way out (the call may have
         happened). A pause comes before the next instruction."""
 
-    def served(self) -> Strike | None:
-        """The service has worked: is a kill due, at what happened on the wire?"""
+    def served(self) -> Strike | Pause | None:
+        """The service has worked: is a kill or a pause due, at what happened on the wire?"""
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """A process other than a root began a program; it stands before its first instruction."""
@@ -137,8 +139,8 @@ class Bystander:
     def left(self, call: Call) -> Pause | None:
         """No pause."""
 
-    def served(self) -> Strike | None:
-        """No kill."""
+    def served(self) -> Strike | Pause | None:
+        """Neither."""
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
         """Nothing to note."""

@@ -216,9 +216,11 @@ class Stops:
 
     def _strike_from_the_wire(self) -> None:
         if self.kills.dying is None and self._flight is None and not self._ending:
-            strike = self._handler.served()
-            if strike is not None:
-                self._kill(strike, None)
+            due = self._handler.served()
+            if isinstance(due, Pause):
+                self._pause(due.process or self.tracees.root, due)
+            elif due is not None:
+                self._kill(due, None)
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -263,7 +265,8 @@ class Stops:
             self._flight = _Flight(watched, action, edit)
 
         if action.pause is not None:  # what it finds when it goes on is another world
-            self._pause(call, action.pause, lambda: self._entry(call.tid), at_entry=True)
+            self._turns.join(call.tid, lambda: self._entry(call.tid), at_entry=True, ahead=True)
+            self._pause(action.pause.process or call.pid, action.pause)
         elif strike is not None and strike.at is KillAt.ENTRY:
             self._kill(strike, call, fly)
         else:
@@ -291,22 +294,20 @@ class Stops:
             if pause is None:
                 ptrace.resume(tid)
             else:
-                self._pause(call, pause, lambda: ptrace.resume(tid))
+                self._turns.join(tid, lambda: ptrace.resume(tid), ahead=True)
+                self._pause(pause.process or call.pid, pause)
 
         self._turns.join(tid, go_on, ahead=True)
 
     # -- pauses and kills -------------------------------------------------------------------
 
-    def _pause(
-        self, call: Call, pause: Pause, go_on: Callable[[], None], *, at_entry: bool = False
-    ) -> None:
-        """Stop the whole process where its thread stands, and let the rival run."""
-        self._turns.join(call.tid, go_on, at_entry=at_entry, ahead=True)
-        self.pauses.begin(call.pid, pause.seconds)
+    def _pause(self, process: int, pause: Pause) -> None:
+        """Stop the whole process where its threads are, and let the rival run."""
+        self.pauses.begin(process, pause.seconds)
         if pause.rival is not None:
             rival = self._start(pause.rival).pid
             self.adopt(rival, pause.rival)
-            self.pauses.wait_for(call.pid, rival)
+            self.pauses.wait_for(process, rival)
 
     def _kill(
         self, strike: Strike, call: Call | None, go_on: Callable[[], None] = lambda: None

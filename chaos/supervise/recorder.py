@@ -107,6 +107,7 @@ class Recorder:
         self._paused: dict[int, tuple[str, ...]] = {}  # by thread: names of the call it stands at
         self._requests: dict[int, Request] = {}
         self._on_the_wire: KillPoint | None = None  # its instant has come
+        self._pauses_on_the_wire: list[Pause] = []
         self._rivals: list[_Started] = []
 
     def begin(
@@ -131,6 +132,7 @@ class Recorder:
         self._programs.clear()
         self.unseen.clear()
         self._on_the_wire = None
+        self._pauses_on_the_wire.clear()
         self._journal = Journal(self._effects_on_disk())
         self._log_now = self.blobs.put(self.room.log())
         self._rival = rival
@@ -150,7 +152,7 @@ class Recorder:
         entry.instants = self._paused.pop(call.tid, ()) or self._names(call, entry)
         if call.label == "log":
             self.writer = call.pid
-        if pause := self._pause(entry, Phase.BEFORE):
+        if pause := self._pause(entry.instants, Phase.BEFORE, call.pid, call.name):
             self._paused[call.tid] = entry.instants
             return Action(pause=pause)
         self._pending[call.tid] = entry
@@ -166,10 +168,12 @@ class Recorder:
         if self._harvest and entry.kills:
             self._pass(entry.point, Phase.AFTER)
         self._signal(entry.instants, Phase.AFTER)
-        return self._pause(entry, Phase.AFTER)
+        return self._pause(entry.instants, Phase.AFTER, call.pid, call.name)
 
-    def served(self) -> Strike | None:
-        """The wire was served: has the kill's instant come?"""
+    def served(self) -> Strike | Pause | None:
+        """The wire was served: has the instant of the kill come, or of a pause?"""
+        if self._pauses_on_the_wire:
+            return self._pauses_on_the_wire.pop()
         if self._on_the_wire is None or self._due.kill is None:
             return None
         self._due.kill = None
@@ -294,7 +298,12 @@ class Recorder:
         )
         self.events[arrived.order - 1] = decided
         self._requests[ordinal] = decided
-        self._signal((f"provider:{ordinal}",), Phase.REQUEST)
+        place = f"provider:{ordinal}"
+        self._signal((place,), Phase.REQUEST)
+        if self.writer is not None and (
+            pause := self._pause((place,), Phase.REQUEST, self.writer, "")
+        ):
+            self._pauses_on_the_wire.append(replace(pause, process=self.writer))
         self._on_wire(ordinal, Phase.REQUEST)
 
     def held(self, ordinal: int) -> None:
@@ -388,12 +397,12 @@ class Recorder:
             at = KillAt.ENTRY if kill.phase is Phase.BEFORE else KillAt.EXIT
             return Action(keep=kill.part, strike=Strike(at, victim, scope))
         if failing := self._due.failure(call, instants):
-            self._inject(failing[0], entry)
+            self._inject(failing[0], entry.point, call.pid, call.name)
             return Action(errno=failing[1])
         for event in self._due.take("short", instants, Phase.BEFORE):
             keep = int(event.argument)
             if keep < call.length:
-                self._inject(event, entry)
+                self._inject(event, entry.point, call.pid, call.name)
                 return Action(keep=keep)
         return GO
 
@@ -404,30 +413,22 @@ class Recorder:
             return call.pid, self._scope or Scope.PROCESS
         return self.writer or call.pid, self._scope or Scope.TREE
 
-    def _pause(self, entry: Entry, phase: Phase) -> Pause | None:
-        for event in self._due.take("resume", entry.instants, phase):
-            self._inject(event, entry)
+    def _pause(self, instants: tuple[str, ...], phase: Phase, pid: int, call: str) -> Pause | None:
+        for event in self._due.take("resume", instants, phase):
+            self._inject(event, instants[-1], pid, call)
             assert self._rival is not None  # noqa: S101 - the course gives one with such an event
             since = len(self.events)
-            self._rivals.append(_Started(self._rival, self.log(), entry.call.pid, since))
+            self._rivals.append(_Started(self._rival, self.log(), pid, since))
             return Pause(rival=self._rival)
-        for event in self._due.take("stop", entry.instants, phase):
-            self._inject(event, entry)
+        for event in self._due.take("stop", instants, phase):
+            self._inject(event, instants[-1], pid, call)
             return Pause(seconds=event.seconds)
         return None
 
-    def _inject(self, event: PlannedEvent, entry: Entry) -> None:
-        call = entry.call
-        self.events.append(
-            Injected(
-                *self._when(),
-                pid=call.pid,
-                do=event.do,
-                call=call.name,
-                log=self.log(),
-                at=entry.point,
-            )
-        )
+    def _inject(self, event: PlannedEvent, at: str, pid: int, call: str) -> None:
+        log = self.log()
+        injected = Injected(*self._when(), pid=pid, do=event.do, call=call, log=log, at=at)
+        self.events.append(injected)
 
     def _signal(self, instants: Iterable[str], phase: Phase) -> None:
         """Send what is planned for this moment. Without a writer of the log there is nobody to

@@ -39,7 +39,7 @@ class Notes:
     ends: list[int] = field(default_factory=list)  # wait statuses of others ended by a signal
     at_entry: list[bytes] = field(default_factory=list)  # the log at each entry
     pauses: dict[int, Pause] = field(default_factory=dict)  # by number of the call returned
-    on_the_wire: list[Strike] = field(default_factory=list)
+    on_the_wire: list[Strike | Pause] = field(default_factory=list)
     rivals: list[tuple[Command, int, int]] = field(default_factory=list)  # in order of their ends
     killed: Call | None = None
     victim: int | None = None
@@ -59,7 +59,7 @@ class Notes:
         self.returned.append(replace(call))
         return self.pauses.get(len(self.returned))
 
-    def served(self) -> Strike | None:
+    def served(self) -> Strike | Pause | None:
         return self.on_the_wire.pop() if self.on_the_wire else None
 
     def executed(self, pid: int, argv: tuple[str, ...]) -> None:
@@ -130,6 +130,27 @@ class Room:
     @property
     def stderr(self) -> str:
         return (self.path / "stderr").read_text()
+
+
+class Wire:
+    """A service: a FIFO that the target writes to. At a byte on it, something is due."""
+
+    def __init__(self, room: Room, notes: Notes, due: Strike | Pause) -> None:
+        self.path = room.path / "wire"
+        os.mkfifo(self.path)
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self._keep = os.open(self.path, os.O_WRONLY)  # else its end would be readable for ever
+        self._notes, self.due = notes, due
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def serve(self) -> None:
+        try:
+            os.read(self._fd, 1)
+        except BlockingIOError:
+            return
+        self._notes.on_the_wire.append(self.due)
 
 
 def kill_nth(number: int, action: Action) -> Callable[[int, Call], Action]:

@@ -11,7 +11,7 @@ import pytest
 from chaos.errors import ChaosError
 from chaos.launch.model import Action, Call, KillAt, Pause, Strike
 
-from .support import PROGRAMS, PYTHON, Notes, Room, kill_after, kill_before, kill_nth
+from .support import PROGRAMS, PYTHON, Notes, Room, Wire, kill_after, kill_before, kill_nth
 
 TWO_LINES = 'echo one >> "$LOG"; echo two >> "$LOG"'
 # Two lines with enough time between them for whoever could write in between.
@@ -177,6 +177,16 @@ def test_a_rival_that_is_paused_itself(room: Room) -> None:
     pauses = {1: rival(room), 2: rival(room, 'echo third >> "$LOG"')}
     room.run(*room.shell(TWO_LINES), notes=Notes(room.log, pauses=pauses))
     assert room.log.read_bytes() == b"one\nrival\nthird\ntwo\n"
+
+
+def test_a_pause_from_the_wire_stops_who_waits_there(room: Room) -> None:
+    """The first has sent a byte and goes on at once; it is stopped until its rival has ended."""
+    notes = Notes(room.log)
+    wire = Wire(room, notes, Pause(rival=room.command(*PYTHON, "-c", SLOW_RIVAL)))
+    script = f'echo one >> "$LOG"; printf . > {wire.path}; sleep 0.1; echo two >> "$LOG"'
+    _, outcome = room.run(*room.shell(script), notes=notes, service=wire)
+    assert room.log.read_bytes() == b"one\nrival begins\nrival ends\ntwo\n"
+    assert (outcome.wait_status, [status for _, _, status in notes.rivals]) == (0, [0])
 
 
 def test_the_limit_ends_a_launch_whose_rival_does_not(room: Room) -> None:

@@ -9,7 +9,7 @@ import pytest
 from chaos.launch.model import Action, Call, Command, KillAt, Outcome, Pause, Strike
 from chaos.points import Scope
 
-from .support import PYTHON, Notes, Room, kill_after, kill_nth
+from .support import PYTHON, Notes, Room, Wire, kill_after, kill_nth
 
 # A child in the group of the root, one in a session of its own, and a line when both are there.
 FAMILY = """
@@ -175,27 +175,6 @@ def test_a_rival_is_bound_by_the_limit_of_the_launch(room: Room) -> None:
 # -- strikes from the wire ------------------------------------------------------------------------
 
 
-class Wire:
-    """A service: a FIFO that the target writes to. A byte on it is a strike."""
-
-    def __init__(self, room: Room, notes: Notes, strike: Strike) -> None:
-        self.path = room.path / "wire"
-        os.mkfifo(self.path)
-        self._fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
-        self._keep = os.open(self.path, os.O_WRONLY)  # else its end would be readable for ever
-        self._notes, self._strike = notes, strike
-
-    def fileno(self) -> int:
-        return self._fd
-
-    def serve(self) -> None:
-        try:
-            os.read(self._fd, 1)
-        except BlockingIOError:
-            return
-        self._notes.on_the_wire.append(self._strike)
-
-
 def test_a_strike_from_the_wire_needs_no_call(room: Room) -> None:
     notes = Notes(room.log)
     wire = Wire(room, notes, Strike(KillAt.EXIT))
@@ -250,7 +229,7 @@ def test_a_strike_from_the_wire_can_be_meant_for_another(room: Room) -> None:
     class Late(Wire):
         def serve(self) -> None:
             if pid.exists():
-                self._strike = Strike(KillAt.EXIT, int(pid.read_text()))
+                self.due = Strike(KillAt.EXIT, int(pid.read_text()))
                 super().serve()
 
     wire = Late(room, notes, Strike(KillAt.EXIT))
