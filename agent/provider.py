@@ -111,7 +111,7 @@ class Provider:
         url = f"{self._settings.base_url}/chat/completions"
         with client.stream("POST", url, content=body) as response:
             if response.status_code != 200:
-                text = error_text(_start_of(response))
+                text = error_text(_start_of(self._bounded(response)))
                 raise FailedAttempt(
                     code=f"http_{response.status_code}",
                     message=f"{url} answered {response.status_code}: {text or 'no text'}",
@@ -198,16 +198,16 @@ def request_body(configuration: Configuration, context: Sequence[Mapping[str, An
     return strict_json.dumps(body)
 
 
-def _start_of(response: httpx.Response) -> bytes:
+def _start_of(chunks: Iterator[bytes]) -> bytes:
     """The first bytes of an error body; whatever goes wrong while reading them matters less."""
     import httpx
 
     body = b""
     try:
-        for chunk in response.iter_bytes():
+        for chunk in chunks:
             body += chunk
             if len(body) > _ERROR_BODY_LIMIT:
                 break
-    except httpx.HTTPError:
+    except (httpx.HTTPError, FailedAttempt):
         pass
     return body[:_ERROR_BODY_LIMIT]

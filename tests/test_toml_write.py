@@ -27,7 +27,7 @@ def test_tomllib_reads_what_was_written(data: dict[str, object]) -> None:
     assert tomllib.loads(write_toml(data)) == data
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("scenarios/*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(ROOT.glob("scenarios/**/*.toml")), ids=lambda p: p.stem)
 def test_every_scenario_survives(path: Path) -> None:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     assert tomllib.loads(write_toml(data)) == data

@@ -138,6 +138,17 @@ def test_size_and_time_of_a_reply_are_bounded(
         assert caught.value.code == code
 
 
+def test_the_text_of_an_error_is_not_waited_for_without_end(
+    route: respx.Route, configured: Configuration
+) -> None:
+    route.respond(500, json={"error": {"message": "slowly"}})
+    provider = Provider(configured.settings, Limits(total_s=-1))
+    with pytest.raises(FailedAttempt, match="answered 500: no text") as caught:
+        provider.complete(configured, CONTEXT, print)
+    provider.close()
+    assert caught.value.code == "http_500"
+
+
 def test_a_server_that_falls_silent_is_a_timeout() -> None:
     import socket
 
