@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 Plant = Callable[[], None]
 
@@ -21,6 +22,17 @@ class Bug:
 
 
 BUGS: dict[str, Bug] = {}
+
+
+class With:
+    """A module with one function replaced, for one importer only."""
+
+    def __init__(self, module: Any, **replaced: Any) -> None:
+        self._module = module
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
 
 
 def bug(

@@ -17,6 +17,7 @@ def test_it_is_caught(name: str) -> None:
         planted(bug.scenario, name),
         depth=max(bug.depth, 1),
         faults=bug.faults,
+        fail_fast=bug.faults == "damage",  # damages of the run without a kill come first
         phases=(Phase.BEFORE, Phase.AFTER, Phase.TORN) if bug.torn else (Phase.AFTER,),
     )
     (scenario,) = result.scenarios
