@@ -10,7 +10,8 @@ It knows no tools, models or environment of today; the planner compares with tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from agent import entries, records, schema
@@ -75,34 +76,41 @@ class SessionReducer:
         Returns the facts of the line (none for the header). Raises SessionError, and then nothing
         has changed; ValueError if `line` holds an LF.
         """
-        if b"\n" in line:
-            raise ValueError("feed takes one line without its LF")
-        number = self._lines + 1
-        value = _read_line(line, number)
-        if self._ledger is None:
-            self._ledger = Ledger(_header(value), len(line) + 1)
-            facts: tuple[Fact, ...] = ()
-        else:
-            facts = _transaction(self._ledger, value, number)
-            self._ledger.commit()
-            self._ledger.state.last_seq += len(facts)
-            self._ledger.state.repaired_length += len(line) + 1
-        self._lines = number
+        ledger, facts = self._read(line)
+        self._keep(ledger, facts, line)
         return facts
 
-    def check(self, line: bytes) -> None:
-        """Raise what `feed` would raise for this line, and change nothing in any case.
+    @contextmanager
+    def adding(self, line: bytes) -> Iterator[None]:
+        """Apply a line for as long as the block takes to write it down, then keep it.
 
-        For a writer: a candidate is refused before the disk is touched, and becomes memory only
-        after the disk has it.
+        For a writer: a candidate is refused, as by `feed`, before the disk is touched, and is
+        forgotten where the block raises.
         """
+        ledger, facts = self._read(line)
+        try:
+            yield
+        except BaseException:
+            ledger.rollback()
+            raise
+        self._keep(ledger, facts, line)
+
+    def _read(self, line: bytes) -> tuple[Ledger, tuple[Fact, ...]]:
+        """The ledger with the line in it, neither kept nor forgotten yet."""
+        if b"\n" in line:
+            raise ValueError("expected one line without its LF")
         number = self._lines + 1
         value = _read_line(line, number)
         if self._ledger is None:
-            _header(value)
-        else:
-            _transaction(self._ledger, value, number)
-            self._ledger.rollback()
+            return Ledger(_header(value), 0), ()
+        return self._ledger, _transaction(self._ledger, value, number)
+
+    def _keep(self, ledger: Ledger, facts: tuple[Fact, ...], line: bytes) -> None:
+        ledger.commit()
+        ledger.state.last_seq += len(facts)
+        ledger.state.repaired_length += len(line) + 1
+        self._ledger = ledger
+        self._lines += 1
 
 
 def _read_line(line: bytes, number: int) -> JSON:

@@ -109,11 +109,10 @@ class SessionStore:
         """Write the header of a file that has none; whatever tail it has is cut off first."""
         reducer = SessionReducer()
         line = strict_json.dumps(header)
-        reducer.check(line)
-        if self.sync:
-            self._sync_directories()  # first, so that a session with a header never lacks its name
-        self._write(line)
-        reducer.feed(line)
+        with reducer.adding(line):
+            if self.sync:
+                self._sync_directories()  # first: a session with a header never lacks its name
+            self._write(line)
         self._reducer = reducer
         self._ids = IdSource(header["id"])
 
@@ -129,9 +128,8 @@ class SessionStore:
             self._stamp(fact, self.state.last_seq + 1 + offset) for offset, fact in enumerate(facts)
         ]
         line = strict_json.dumps(stamped[0] if len(stamped) == 1 else stamped)
-        self._reducer.check(line)
-        self._write(line)
-        self._reducer.feed(line)
+        with self._reducer.adding(line):
+            self._write(line)
         return stamped
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ PURE = (
 ALLOWED = {
     "__future__",
     "collections",
+    "contextlib",
     "dataclasses",
     "hashlib",
     "json",

@@ -97,17 +97,30 @@ def test_the_last_fact_of_a_transaction_takes_the_first_ones_back() -> None:
     assert reducer.state == before
 
 
-def test_check_says_what_feed_would_and_changes_nothing() -> None:
+def test_a_line_is_kept_when_it_is_written_down_and_forgotten_when_it_is_not() -> None:
+    log = Log().run()
+    reducer, fed = SessionReducer(), SessionReducer()
+    for line in log.lines:
+        with pytest.raises(OSError, match="no space"), reducer.adding(line):
+            raise OSError("no space")
+        with reducer.adding(line):
+            pass
+        fed.feed(line)
+        assert reducer.state == fed.state
+    with pytest.raises(OSError, match="no space"), reducer.adding(log.tried().lines[-1]):
+        raise OSError("no space")
+    assert reducer.state == fed.state
+
+
+def test_what_is_not_legal_is_refused_before_it_is_written_down() -> None:
     log = Log().run()
     reducer = SessionReducer()
     for line in log.lines:
-        reducer.check(line)
         reducer.feed(line)
-    before = copy.deepcopy(reducer.state)
-    reducer.check(Log(model="x").run().tried().lines[-1])
-    assert reducer.state == before
-    with pytest.raises(SessionError, match="SEQ_MISMATCH"):
-        reducer.check(log.lines[-1])
+    written = []
+    with pytest.raises(SessionError, match="SEQ_MISMATCH"), reducer.adding(log.lines[-1]):
+        written.append("a byte")
+    assert written == []
 
 
 def test_feed_gives_the_facts_of_the_line() -> None:
