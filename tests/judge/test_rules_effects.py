@@ -165,6 +165,23 @@ def test_e4_a_safe_call_may_be_run_again() -> None:
     assert broken(story.idle().probe().evidence()) == []
 
 
+def test_e4_a_call_declared_otherwise_is_not_run_again() -> None:
+    def read(key: bytes, kill: str | None = None) -> Story:
+        story = Story("read it").launch("run", kill).header().prompt().attempt().request()
+        story.reply(READ).intent()
+        story.log = story.log.replace(b"builtin:read:v1", key)
+        return story
+
+    told = read(b"builtin:read:v1").result().attempt().request().reply("done").finish().end()
+    again = read(b"builtin:read:v0").end(None, signal=9, killed=True)
+    again.launch("resume").result().attempt().request().reply("done").finish().end()
+    found = broken(again.evidence(told.evidence()))
+    assert [message for message in found if message.startswith("E4")] == [
+        "E4: read call 'call_0' was run again: expected no replay: it is declared builtin:read:v1 "
+        "now, found recorded builtin:read:v0 at launch 2 (resume), line 5, seq 6"
+    ]
+
+
 def test_e4_only_the_built_in_read_is_safe() -> None:
     story = called().intent(replay="safe").exec().effect().result()
     assert broken(ended(story)) == [

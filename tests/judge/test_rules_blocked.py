@@ -1,0 +1,108 @@
+"""R4 where something was changed for a launch: the right reason, and nothing in spite of it.
+
+What a blocked launch may do without a change is in `test_rules_recovery`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.judge.build import BASH, Story, broken, ids, live
+
+CHANGED = ("set:AGENT_MODEL=other",)
+
+
+def asked(reason: str | None) -> Story:
+    """It died with a request open, and is resumed with something changed."""
+    story = Story("deploy it", expect_blocked=reason).launch("run", "log:stepAttempt#1/after")
+    return live(story).launch("resume")
+
+
+def settled(reason: str | None) -> Story:
+    """It died with a call that was not taken up."""
+    story = Story("deploy it", expect_blocked=reason).launch(
+        "run", "log:toolStarted[bash]#1/before"
+    )
+    story.header().prompt().attempt().request().reply(BASH).intent().dead()
+    return story.launch("resume")
+
+
+def rules(story: Story, code: int = 0, stderr: str = "", changed: tuple[str, ...] = CHANGED) -> str:
+    story.end(code, stderr=stderr, changed=changed)
+    return "; ".join(m for m in broken(story.evidence()) if m.startswith("R4"))
+
+
+def test_the_reason_that_the_change_has() -> None:
+    assert rules(asked("configuration_changed"), 3, "configuration_changed") == ""
+
+
+def test_another_reason() -> None:
+    assert rules(asked("configuration_changed"), 3, "environment_changed") == (
+        "R4: a blocked launch does not say what to restore: expected configuration_changed on "
+        "stderr, found stderr ends 'environment_changed' at launch 2 (resume)"
+    )
+
+
+def test_any_reason_of_the_contract_where_the_scenario_is_silent() -> None:
+    assert rules(asked(None), 3, "environment_changed") == ""
+    assert rules(asked(None), 3, "no wish").startswith("R4: a blocked launch does not say")
+
+
+def test_without_a_change_the_word_of_the_scenario_is_no_cause() -> None:
+    found = rules(asked("configuration_changed"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_a_second_attempt_under_another_configuration() -> None:
+    story = asked("configuration_changed").attempt(2).request().reply("said").finish()
+    assert rules(story) == (
+        "R4: a launch went on although set:AGENT_MODEL=other: expected blocked: "
+        "configuration_changed, found stepAttempt at launch 2 (resume), line 4, seq 4"
+    )
+
+
+def test_a_second_attempt_when_all_is_as_it_was() -> None:
+    story = asked("configuration_changed").attempt(2).request().reply("said").finish()
+    assert rules(story, changed=()) == ""
+
+
+def test_a_call_taken_up_in_another_environment() -> None:
+    story = settled("environment_changed").intent().effect().result()
+    assert "found toolStarted at launch 2" in rules(story)
+
+
+def test_a_further_step_in_another_environment() -> None:
+    story = settled("environment_changed").unstarted("invalidArguments").attempt().request()
+    assert "found stepAttempt at launch 2" in rules(story.reply("said").finish())
+
+
+def test_the_first_step_of_an_operation_may_begin_anywhere() -> None:
+    story = Story("say it", expect_blocked="environment_changed")
+    story.launch("run", "log:runStarted#1/after").header().prompt().dead().launch("resume")
+    assert rules(story.attempt().request().reply("said").finish()) == ""
+
+
+@pytest.mark.parametrize("reason", ["configuration_changed", None])
+def test_a_settled_step_is_not_held_up_by_a_configuration(reason: str | None) -> None:
+    story = settled(reason).intent().effect().result().attempt().request().reply("done").finish()
+    assert rules(story) == ""
+
+
+def test_the_model_that_is_asked_is_the_attempts() -> None:
+    body = (
+        b'{"model": "other", "messages": [{"role": "system", "content": "You are careful."},'
+        b' {"role": "user", "content": "deploy it"}]}'
+    )
+    story = asked(None).attempt(2).request(body=body).reply("said").finish().end(changed=CHANGED)
+    assert broken(story.evidence()) == [
+        "P4: another model is asked: expected test/model, found other at launch 2 (resume), line "
+        "4, seq 4, event 6"
+    ]
+
+
+def test_ids_grow() -> None:
+    """L3, whatever the clock says: the ids of the second launch begin again before the first's."""
+    story = asked(None)
+    story._ids = (f"018e0000-0000-7000-8000-{n:012x}" for n in range(99))
+    story.attempt(2).request().reply("said").finish().end()
+    assert ids(story.evidence()) == ["L3"]

@@ -1,0 +1,95 @@
+"""What one launch finds changed in its room, and that it is taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.errors import ChaosError
+from chaos.evidence import Blobs
+from chaos.scenario_events import START, PlannedEvent
+from chaos.supervise import drift
+from chaos.supervise.drift import drifted
+from chaos.supervise.room import Room
+
+
+@pytest.fixture
+def room(tmp_path) -> Room:  # type: ignore[no-untyped-def]
+    made = Room(tmp_path / "room", ".agent/sessions/*.jsonl", (".agent",))
+    made.reset({"notes.txt": "one", "docs/a": "a", ".agent/sessions/s.jsonl": "log\n"}, {})
+    return made
+
+
+def events(*acts: str) -> list[PlannedEvent]:
+    return [PlannedEvent(1, START, act) for act in acts]
+
+
+def texts(room: Room) -> dict[str, str]:
+    blobs = Blobs()
+    return {name: blobs.get(sha).decode() for name, sha in room.tree(blobs).items()}
+
+
+WHOLE = {"notes.txt": "one", "docs/a": "a"}
+
+
+@pytest.mark.parametrize(
+    ("acts", "found"),
+    [
+        (["write:notes.txt=two=2"], {**WHOLE, "notes.txt": "two=2"}),
+        (["write:new/b=b\n"], {**WHOLE, "new/b": "b\n"}),
+        (["delete:notes.txt"], {"docs/a": "a"}),
+        (["delete:docs"], {"notes.txt": "one"}),
+        (["delete:nothing"], WHOLE),
+        (["delete:docs", "write:docs=now a file"], {"notes.txt": "one", "docs": "now a file"}),
+        (["move:elsewhere"], WHOLE),
+        (["write:x=y", "move:elsewhere", "delete:docs"], {"notes.txt": "one", "x": "y"}),
+    ],
+)
+def test_the_workspace_is_another_and_then_its_own_again(
+    room: Room, acts: list[str], found: dict[str, str]
+) -> None:
+    with drifted(room, events(*acts), "warm") as env:
+        assert texts(room) == found
+        assert env == {}
+        assert room.log() == b"log\n"
+    assert texts(room) == WHOLE
+    assert sorted(path.name for path in room.root.iterdir()) == ["effects", "home", "workspace"]
+
+
+def test_it_is_at_another_path_for_that_long(room: Room) -> None:
+    home = room.workspace
+    with drifted(room, events("move:elsewhere"), "warm"):
+        assert room.workspace == home.with_name("elsewhere")
+        assert room.classify(f"{room.workspace}/.agent/sessions/s.jsonl") == "log"
+        assert room.classify(f"{home}/.agent/sessions/s.jsonl") is None
+    assert room.workspace == home
+
+
+def test_it_is_taken_back_whatever_the_launch_raises(room: Room) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        drifted(room, events("move:elsewhere", "write:notes.txt=two"), "warm"),
+    ):
+        raise KeyboardInterrupt
+    assert texts(room) == WHOLE
+
+
+def test_a_variable_may_hold_any_text(room: Room) -> None:
+    with drifted(room, events("set:A=b=c", "signal:INT"), "exec") as env:
+        assert env == {"A": "b=c"}
+
+
+def test_a_warm_launch_shifts_its_own_clock(room: Room) -> None:
+    with drifted(room, events("clock:-1h"), "warm") as env:
+        assert env == {"FAKETIME": "-3600"}
+
+
+def test_a_fresh_process_needs_a_library_for_that(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "_LIBRARIES", ("/nowhere/libfaketime.so.1",))
+    with (
+        pytest.raises(ChaosError, match="apt-get install libfaketime"),
+        drifted(room, events("clock:-1h"), "exec"),
+    ):
+        pass
+    assert texts(room) == WHOLE
