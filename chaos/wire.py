@@ -32,7 +32,7 @@ _ROLE_OF_MEMBER = {"tool_calls": "assistant", "tool_call_id": "tool"}
 # -- the judgement ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def request_faults(body: bytes) -> tuple[str, ...]:
     """Why a real provider refuses this request body; empty: it is accepted.
 

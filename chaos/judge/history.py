@@ -166,7 +166,7 @@ class History:
         return _text(self.view.header or {}, "cwd")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def history_of(data: bytes) -> History:
     """Interpret a session file. The same bytes give the same object: do not change it."""
     view = read_log(data)

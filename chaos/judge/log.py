@@ -50,7 +50,7 @@ class LogView:
     torn: bytes  # what follows it
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def read_log(data: bytes) -> LogView:
     """Take a session file apart. Lines that do not parse are absent from `facts`. The same bytes
     give the same object: do not change it."""
@@ -93,7 +93,7 @@ def _header(line: bytes) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) and value.get("kind") == "header" else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _facts_on(number: int, line: bytes) -> tuple[Fact, ...]:
     """The facts of a line. Remembered: each state of a log begins with the lines of the last."""
     return tuple(_facts_of(number, _decode(line)))

@@ -77,7 +77,7 @@ def _left(case: Case) -> Iterator[tuple[Launch, Sha]]:
                 yield launch, name
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=16)
 def strict_reading(data: bytes) -> tuple[Violation, ...]:
     """`check_log`, remembered; nothing for a file that is no session yet."""
     return tuple(check_log(data)) if LF in data else ()
