@@ -10,6 +10,8 @@ with CHAOS_FULL=1 (some minutes; what follows the failure stays a sample).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.evidence import Effect, Evidence, Request
@@ -113,6 +115,32 @@ def test_killed_at_the_cut_it_makes_one_second_attempt(
         assert resumed.exit_code == 0
         attempts = log_after(evidence, resumed).attempts
         assert [attempt.number for attempt in attempts] == [1, 2, 1]
+
+
+def test_a_stream_that_ends_early_as_if_it_were_whole_is_no_reply(
+    lane: Lane, stream: bytes
+) -> None:
+    """HTTP sees nothing wrong: the finish marker alone tells that the answer is not all there."""
+    for events in range(stream.count(b"\n\n")):
+        evidence = course(lane, under(DEPLOY, f"provider:end@{events}"), whole=False)
+        assert judge(evidence) == [], f"after {events} events"
+        (launch,) = evidence.launches
+        assert (launch.exit_code, effects(evidence, 0)) == (1, []), f"after {events} events"
+        assert "assistant" not in facts(log_after(evidence, launch))
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, "end"])
+def test_nothing_of_a_cut_body_is_executed_or_stored(lane: Lane, ending: str) -> None:
+    """The same answer in one piece: too short for its content-length, or broken JSON."""
+    plain = replace(DEPLOY, env={})
+    (first, _) = requests(evidence := course(lane, plain, whole=False), steps(evidence))
+    body = evidence.blobs.get(first.answer)
+    for at in range(0, len(body), 1 if FULL else 60):
+        evidence = course(lane, under(plain, f"provider:{ending}@{at}"), whole=False)
+        assert judge(evidence) == [], f"{ending} at byte {at}"
+        (launch,) = evidence.launches
+        assert facts(log_after(evidence, launch)) == FAILED, f"{ending} at byte {at}"
+        assert (launch.exit_code, effects(evidence, 0)) == (1, []), f"{ending} at byte {at}"
 
 
 def test_the_whole_stream_is_a_reply_however_the_connection_ends(lane: Lane, stream: bytes) -> None:
