@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaos.evidence import ABSENT, Launch, Sha
+from chaos.evidence import ABSENT, Injected, Launch, Sha
 from chaos.judge.case import Case, End, Need, Rule, Where, broken, shown
 from chaos.judge.history import Operation, Turn, tool_calls
 from chaos.judge.log import Fact
@@ -55,7 +55,8 @@ def same_end(case: Case) -> Iterator[Violation]:
     references = case.reference_ends
     if not references or end.history.open_operation is not None:
         return
-    difference = _operations(end, references, aborts=case.abort_asked)
+    errors = any(isinstance(e, Injected) for e in case.evidence.events)
+    difference = _operations(end, references, aborts=case.abort_asked, errors=errors)
     aborted = any(operation.aborted is not None for operation in end.history.operations)
     if difference is None and not interrupted(end) and not aborted:
         difference = _files(case, end)
@@ -89,8 +90,12 @@ def interrupted(end: End) -> bool:
     return any(turn.outcome == INTERRUPTED for turn in end.history.turns)
 
 
-def _operations(end: End, references: Sequence[End], *, aborts: bool) -> _Difference | None:
-    """The first difference; of references that may be compared, one without a difference does."""
+def _operations(
+    end: End, references: Sequence[End], *, aborts: bool, errors: bool
+) -> _Difference | None:
+    """The first difference; of references that may be compared, one without a difference does. Of
+    several injected `errors`, a kill may keep only some from coming again: each message is then
+    that of any of them."""
     mine = end.history.operations
     counts = sorted({len(known.history.operations) for known in references})
     if len(mine) not in counts:
@@ -103,9 +108,28 @@ def _operations(end: End, references: Sequence[End], *, aborts: bool) -> _Differ
         else:
             there = _alike(operation, references)
             differences = [_operation(end, operation, known) for known in there]
-        if all(difference is not None for difference in differences):
+        mixed = errors and _mixed(end, operation, there)
+        if all(difference is not None for difference in differences) and not mixed:
             return differences[0]
     return None
+
+
+def _mixed(end: End, operation: Operation, references: Sequence[End]) -> bool:
+    """Is each message that of a reference, and the end?"""
+    mine = _turns(end, operation)
+    known = [_turns(reference, operation) for reference in references]
+    return (
+        _outcome(operation) in {_outcome(_twin(operation, r)) for r in references}
+        and len(mine) in {len(turns) for turns in known}
+        and all(
+            any(
+                index < len(turns)
+                and _said(turn, end, shape=False) == _said(turns[index], reference, shape=False)
+                for turns, reference in zip(known, references, strict=True)
+            )
+            for index, turn in enumerate(mine)
+        )
+    )
 
 
 def _alike(operation: Operation, references: Sequence[End]) -> list[End]:

@@ -52,6 +52,7 @@ _MAY_FOLLOW = {
     **dict.fromkeys(("completed", "failed", "aborted"), STEP_ROLES),
     "blocked": ("resume", "abort"),
 }
+_FAILURES = ("errno:", "short:")  # events that make a call do less than it was asked
 _AFTER_DAMAGE = ("resume", "abort", "compact")
 MAX_LAUNCHES = 64
 
@@ -205,13 +206,12 @@ class Course:
         """Did an error or a signal that an event sent end it, with its step not done? The user
         starts it again, as after a kill."""
         events = list(self.recorder.events_of(launch.index))
-        injected = any(isinstance(e, Injected) for e in events)
-        signalled = any(isinstance(e, Signal) for e in events) and launch.role != "resume"
+        failed = any(isinstance(e, Injected) and e.do.startswith(_FAILURES) for e in events)
+        signalled = any(isinstance(e, Signal) for e in events)
         log = self.stage.room.log()
-        again = self._next(log) == (launch.step, launch.role)
-        return (again and (injected or signalled)) or (
-            injected and history_of(log).open_operation is not None
-        )
+        not_begun = launch.role != "resume" and self._next(log) == (launch.step, launch.role)
+        unfinished = history_of(log).open_operation is not None
+        return (not_begun and (failed or signalled)) or (unfinished and failed)
 
     def _next(self, log: bytes) -> tuple[int, str]:
         """The step and the role of the launch that would follow, with `log` as the session log."""
