@@ -34,10 +34,17 @@ from agent.signals import AbortSwitch
 from agent.state import Run
 from agent.store import Reserved, SessionStore
 from agent.tool_calls import ToolCalls
-from tests.planted import bugs_damage, bugs_memory, bugs_power_loss, bugs_provider
+from tests.planted import bugs_damage, bugs_memory, bugs_power_loss, bugs_provider, bugs_recovery
 from tests.planted.table import BUGS, With, bug
 
-__all__ = ["BUGS", "bugs_damage", "bugs_memory", "bugs_power_loss", "bugs_provider"]
+__all__ = [
+    "BUGS",
+    "bugs_damage",
+    "bugs_memory",
+    "bugs_power_loss",
+    "bugs_provider",
+    "bugs_recovery",
+]
 
 # -- order: fact before wire, fact before effect -------------------------------------------------
 
