@@ -97,6 +97,7 @@ _KINDS = {
         r"(?P<shift>[+-][0-9]{1,6})(?P<unit>[smhd])", "clock:-1h", _at_the_start, f"'{START}'"
     ),
 }
+KINDS = tuple(_KINDS)
 FOREVER = 1 << 62  # times
 
 

@@ -38,8 +38,8 @@ def scenario_line(scenario: ScenarioResult) -> str:
 
 def _closure(closure: Closure) -> str:
     """How far a walk beyond the first kill came; nothing where one kill was all that was asked."""
-    if closure.complete:
-        return f", closed at depth {closure.depth}"
+    if closure.complete:  # without an image there was nothing to close
+        return f", closed at depth {closure.depth}" if closure.states else ""
     if closure.wanted == 1:
         return ""
     what = f"cut at depth {closure.depth}" if closure.wanted is None else f"depth {closure.depth}"

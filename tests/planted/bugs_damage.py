@@ -121,7 +121,7 @@ def _plan_as_if(change: Callable[[Any, Any], Any]) -> None:
     agent.loop.plan_recovery = lambda state, now: plan_recovery(state, change(state, now))
 
 
-@bug("R4", 1, "drift/moved")
+@bug("R4", 1, "drift/workspace-moved")
 def resumed_elsewhere_silently() -> None:
     """Wherever the session is found, it goes on there."""
 
@@ -131,7 +131,7 @@ def resumed_elsewhere_silently() -> None:
     _plan_as_if(at_home)
 
 
-@bug("P4", 1, "drift/model")
+@bug("P4", 1, "drift/another-model")
 def another_model_is_asked() -> None:
     """The second attempt is recorded as a repetition of the first, and asks another model."""
 
@@ -153,7 +153,7 @@ def another_model_is_asked() -> None:
     _plan_as_if(as_recorded)
 
 
-@bug("R4", 1, "drift/model")
+@bug("R4", 1, "drift/another-model")
 def a_blocked_resume_gives_up_the_attempt() -> None:
     """The launch says that it is blocked, and closes the open attempt all the same."""
     real = Loop._blocked
@@ -168,14 +168,14 @@ def a_blocked_resume_gives_up_the_attempt() -> None:
     Loop._blocked = blocked  # type: ignore[method-assign]
 
 
-@bug("R4", 1, "drift/environment")
+@bug("R4", 1, "drift/another-environment")
 def the_wrong_reason_is_given() -> None:
     """Whatever holds the session up, the configuration is blamed."""
     real = Loop._blocked
     Loop._blocked = lambda self, _: real(self, "configuration_changed")  # type: ignore
 
 
-@bug("E4", 1, "drift/replay-key")
+@bug("E4", 1, "drift/another-replay-key")
 def a_read_of_another_version_is_run_again() -> None:
     """That a call was recorded safe is enough; how it was declared does not count."""
     real = agent.planner._pending
