@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.damage import DAMAGE, Damage
 from chaos.errors import UsageError
 from chaos.points import KillPoint, Phase, Schedule, Scope
 from chaos.provider.script import Turn
@@ -203,6 +204,10 @@ def _one_schedule(table: Table, scope: Scope | None) -> KillSelection:
         raise table.error(f"kill.schedule says it all; leave {others[0]!r} out", others[0])
     try:
         schedule = Schedule.parse(table.text("schedule"))
+        for what in (what for launch in schedule.launches for what in launch.first):
+            word, _, how = what.partition(": ")
+            if word == DAMAGE:
+                Damage.parse(how)
     except UsageError as error:
         raise table.error(f"kill.schedule: {error}", "schedule") from None
     return KillSelection((), tuple(Phase), scope=scope, schedule=schedule)

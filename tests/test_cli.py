@@ -106,7 +106,7 @@ def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
     stand_in = sweep(sample.passed())
     line = (
         "run scenarios/deploy.toml -k baseline --phases after,before --torn every --jobs 3 "
-        "--launch warm --seed 5 --fail-fast --keep --report kept"
+        "--launch warm --seed 5 --fail-fast --keep --report kept --faults damage"
     )
     assert main(line.split()) == 0
     options = stand_in.options
@@ -117,7 +117,14 @@ def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
     assert (options.torn, options.jobs, options.launch, options.seed) == ("every", 3, "warm", 5)
     assert options.fail_fast
     assert options.keep
+    assert options.faults == "damage"
     assert Path("kept/report.txt").exists()
+
+
+@pytest.mark.parametrize("depth", ["2", "closure"])
+def test_only_kills_have_a_depth(depth: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--faults", "damage", "--depth", depth]) == 4
+    assert "--faults damage has no depth: leave --depth out" in capsys.readouterr().err
 
 
 def test_a_known_fault_is_green(

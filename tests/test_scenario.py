@@ -123,6 +123,57 @@ def test_a_signal_hits_the_target_at_an_instant() -> None:
         assert (found.at, found.signal, found.fault, found.request) == (at, "TERM", None, None)
 
 
+@pytest.mark.parametrize(
+    ("do", "variable"),
+    [
+        ("set:A=b=c", ("A", "b=c")),
+        ("set:A=", ("A", "")),
+        ("write:docs/a b.md=two = 2\\nthree", ("docs/a b.md", "two = 2\nthree")),
+        ("delete:docs", ("docs", "")),
+        ("move:elsewhere", ("elsewhere", "")),
+    ],
+)
+def test_what_a_launch_finds_changed(do: str, variable: tuple[str, str]) -> None:
+    (found,) = parse(f'{SMALLEST}[[event]]\nlaunch = 2\ndo = "{do}"\n').events
+    assert (found.at, found.variable) == ("start", variable)
+
+
+@pytest.mark.parametrize(
+    ("shift", "seconds"), [("-1h", -3600), ("+90s", 90), ("-2d", -172_800), ("+5m", 300)]
+)
+def test_a_clock_that_is_shifted(shift: str, seconds: int) -> None:
+    (found,) = parse(f'{SMALLEST}[[event]]\nlaunch = 2\ndo = "clock:{shift}"\n').events
+    assert found.shift_s == seconds
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        *("set:A", "set:1=2", "write:docs", "write:=x", "write:/etc/x=y", "write:../x=y"),
+        *("write:a/../b=y", "write:docs/=x", "delete:", "delete:..", "delete:/", "delete:a/.."),
+        *("move:", "move:a/b", "move:..", "clock:1h", "clock:-1", "clock:-1w"),
+    ],
+)
+def test_a_change_that_cannot_be_made(do: str) -> None:
+    found = refused(f'{SMALLEST}[[event]]\nlaunch = 2\ndo = "{do}"\n')
+    assert f"not an event: '{do}'; expected {do.partition(':')[0]}" in found
+
+
+def test_a_reason_that_holds_up() -> None:
+    found = parse(SMALLEST + '[expect]\nblocked = "environment_changed"\n')
+    assert found.expect_blocked == "environment_changed"
+    assert "unknown blocked 'environment'" in refused(
+        SMALLEST + '[expect]\nblocked = "environment"\n'
+    )
+
+
+def test_a_schedule_with_damage() -> None:
+    damaged = SMALLEST + '[kill]\nschedule = "run: none; damage: glue@2; resume: none"\n'
+    assert "damage: glue@2; resume: none" in str(parse(damaged).kill.schedule)
+    found = refused(damaged.replace("glue@2", "melt@2"))
+    assert "kill.schedule: not a damage: 'melt@2'; write for example cut@812" in found
+
+
 def test_a_request_may_be_held_while_the_signal_comes() -> None:
     both = EVENT.replace("500", "hold") + EVENT.replace("provider:500", "signal:INT")
     hold, signal = parse(SMALLEST + both).events
