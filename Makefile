@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 CLOSED := $(addprefix scenarios/,plain-answer.toml safe-read-is-replayed.toml length-cuts-the-calls.toml)
 COLD   := $(addprefix scenarios/,plain-answer.toml deploy-is-never-repeated.toml)
 
-.PHONY: venv chaos chaos-closure test test-slow lint bench docs clean
+.PHONY: venv chaos chaos-closure test test-slow lint bench docs mutants clean
 
 venv: $(STAMP)
 
@@ -41,6 +41,10 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/build.py --runs
+
+# Every planted bug against the sweep that must catch it: caught, missed, or by the wrong rule.
+mutants: $(STAMP)
+	$(BIN)/python -m tests.planted.score
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,15 @@ def an_interrupted_run_has_no_end() -> None:
 
     Loop.accept = accepting  # type: ignore[method-assign]
     Loop._finish = finish_one_s_own  # type: ignore[method-assign]
+
+
+@bug("X4", 0, "plain-answer")
+def the_key_is_printed() -> None:
+    """A word on stderr, left from a debugging session, holds the API key."""
+    complete = Provider.complete
+
+    def told(self: Provider, configuration: Any, context: Any, show: Any) -> Any:
+        print(f"asking with {configuration.settings.api_key}", file=sys.stderr)
+        return complete(self, configuration, context, show)
+
+    Provider.complete = told  # type: ignore[method-assign]
