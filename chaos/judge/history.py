@@ -62,7 +62,7 @@ class Attempt:
     kind: str  # assistant | compaction
     system_prompt_digest: str
     model: str  # as the configuration snapshot names it
-    tools: frozenset[str]  # names offered to the model
+    tools: Mapping[str, str]  # offered to the model: name -> digest of the definition
     fact: Fact
     settled: Fact | None = None
 
@@ -274,11 +274,11 @@ class _Reader:
             kind=_text(fact.body, "stepKind"),
             system_prompt_digest=_text(snapshot, "systemPromptDigest"),
             model=_text(snapshot, "model"),
-            tools=frozenset(
-                _text(tool, "name")
+            tools={
+                _text(tool, "name"): _text(tool, "definitionDigest")
                 for tool in (tools if isinstance(tools, list) else ())
                 if isinstance(tool, dict)
-            ),
+            },
             fact=fact,
         )
         self.history.attempts.append(made)

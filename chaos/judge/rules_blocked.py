@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from chaos.damage import DAMAGE
-from chaos.evidence import Launch, LogWrite
+from chaos.evidence import Exec, Launch, LogWrite
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import Attempt, History
 from chaos.judge.log import LF, Fact
@@ -30,11 +30,12 @@ def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
     """R4. A launch that ends blocked has a cause, keeps every complete line, leaves its operation
     open, and says on stderr the reason that its cause has. Fails when a line changed or a terminal
     fact came; when lines were added although the launch found an open attempt (which is retried or
-    blocked, with nothing in between); when something ran although no line was added; when fewer
-    than two attempts are used up and nothing was changed. Lines before the block, a result of an
-    earlier call say, are allowed. Fails too when a launch goes on in spite of a change that must
-    block it: makes a second attempt under another configuration, or takes up a call or a further
-    step in another environment."""
+    blocked, with nothing in between); when something ran although no line was added (a server for
+    tools apart); when fewer than two attempts are used up and nothing was changed. Lines before the
+    block, a result of an earlier call say, are allowed. Fails too when a launch goes on in spite of
+    a change that must block it: makes a second attempt under another configuration, takes up a
+    call or a further step in another environment, or a call whose tool it declares otherwise than
+    the attempt that offered it."""
     for launch in case.evidence.launches:
         if case.exited(launch, "blocked"):
             yield from _blocked(case, launch)
@@ -42,6 +43,8 @@ def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
             what = f"a launch went on although {', '.join(launch.changed)}"
             expected = f"blocked: {case.evidence.facts.expect_blocked}"
             yield broken("R4", what, expected, went.type, Where(launch, went))
+        else:
+            yield from _redefined(case, launch)
 
 
 def _blocked(case: Case, launch: Launch) -> Iterator[Violation]:
@@ -94,8 +97,21 @@ def _says_otherwise(case: Case) -> bool:
 
 
 def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
-    """Events but changes of the log, which are judged by its lines: a torn tail may be cut."""
-    return (e for e in case.evidence.of_launch(launch.index) if not isinstance(e, LogWrite))
+    """Events but changes of the log, which are judged by its lines: a torn tail may be cut; and but
+    the start of a program that another launch began while no call was pending: a server for tools,
+    say, which must be asked what it offers now."""
+    helpers = {
+        event.argv
+        for known in (case, *case.references)
+        for event in known.evidence.events
+        if isinstance(event, Exec)
+        and (known is not case or event.launch != launch.index)
+        and not known.log(event.log).pending
+    }
+    for event in case.evidence.of_launch(launch.index):
+        helper = isinstance(event, Exec) and event.argv in helpers
+        if not isinstance(event, LogWrite) and not helper:
+            yield event
 
 
 def _in_spite_of(case: Case, launch: Launch) -> Fact | None:
@@ -119,6 +135,25 @@ def _takes_up(log: History, fact: Fact) -> bool:
         return fact.type == "toolStarted"
     earlier = log.attempts[: log.attempts.index(attempt)]
     return any(known.operation is attempt.operation for known in earlier)
+
+
+def _redefined(case: Case, launch: Launch) -> Iterator[Violation]:
+    """The tools of a launch are those of the attempts that it makes."""
+    before, after = case.log(launch.log_before), case.log(launch.log_after)
+    known = {attempt.id for attempt in before.attempts}
+    declared = next((a.tools for a in after.attempts if a.id not in known), None)
+    if declared is None:
+        return
+    written = after.view.facts[len(before.view.facts) :]
+    for call in after.calls:
+        if call.attempt is None or call.attempt.id not in known or not call.name:
+            continue
+        fact = next((f for f in (call.intent, call.result) if f in written), None)
+        offered, now = call.attempt.tools.get(call.name), declared.get(call.name)
+        if fact is not None and offered not in (None, now):
+            what = f"a call of {call.name} was taken up, which is declared otherwise now"
+            yield broken("R4", what, offered, now, Where(launch, fact))
+            return
 
 
 def _attempt(log: History, fact: Fact) -> Attempt | None:

@@ -43,6 +43,12 @@ def test_another_reason() -> None:
     )
 
 
+def test_a_server_for_tools_may_be_asked_what_it_offers() -> None:
+    story = Story("deploy it").launch("run", "log:stepAttempt#1/after").exec("desk.py")
+    story = live(story).launch("resume").exec("desk.py")
+    assert rules(story, 3, "configuration_changed") == ""
+
+
 def test_any_reason_of_the_contract_where_the_scenario_is_silent() -> None:
     assert rules(asked(None), 3, "environment_changed") == ""
     assert rules(asked(None), 3, "no wish").startswith("R4: a blocked launch does not say")
@@ -86,6 +92,17 @@ def test_the_first_step_of_an_operation_may_begin_anywhere() -> None:
 def test_a_settled_step_is_not_held_up_by_a_configuration(reason: str | None) -> None:
     story = settled(reason).intent().effect().result().attempt().request().reply("done").finish()
     assert rules(story) == ""
+
+
+def test_a_call_of_a_tool_that_was_redefined() -> None:
+    """Its launch makes an attempt under another definition than the one that the call was for."""
+    story = settled("configuration_changed").intent().effect().result().attempt().request()
+    story = story.reply("done").finish()
+    place = story.log.rindex(b"sha256:", 0, story.log.rindex(b'"name": "bash"'))
+    story.log = story.log[:place] + b"sha256:1" + story.log[place + 8 :]
+    assert rules(story).startswith(
+        "R4: a call of bash was taken up, which is declared otherwise now: expected sha256:0"
+    )
 
 
 def test_the_model_that_is_asked_is_the_attempts() -> None:

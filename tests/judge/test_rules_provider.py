@@ -111,8 +111,9 @@ def test_p4_messages_that_are_not_the_log(
 def test_p4_a_call_that_was_forgotten() -> None:
     story = started().attempt().request().reply(BASH).intent().exec().effect().result()
     story.attempt().request([USER]).reply("deployed").finish().end()
-    (message,) = broken(story.idle().probe().evidence())
+    message, forgotten = broken(story.idle().probe().evidence())
     assert "P4: message 2 of the context is not the log's" in message
+    assert forgotten.startswith("E6")
 
 
 def test_p4_ignores_keys_that_say_nothing() -> None:

@@ -153,6 +153,20 @@ def another_model_is_asked() -> None:
     _plan_as_if(as_recorded)
 
 
+@bug("R4", 1, "drift/another-tool-definition")
+def a_redefined_tool_is_called() -> None:
+    """A tool of that name is all that a call needs, whatever it does by now."""
+
+    def as_offered(state: Any, now: Any) -> Any:
+        step = getattr(state.operation, "step", None)
+        tools = step.configuration_snapshot["tools"] if step else ()
+        offered = {tool["name"]: tool["definitionDigest"] for tool in tools}
+        same = (replace(t, definition_digest=offered.get(t.name, "")) for t in now.tools)
+        return replace(now, tools=tuple(same))
+
+    _plan_as_if(as_offered)
+
+
 @bug("R4", 1, "drift/another-model")
 def a_blocked_resume_gives_up_the_attempt() -> None:
     """The launch says that it is blocked, and closes the open attempt all the same."""
