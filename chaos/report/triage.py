@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from chaos.damage import DAMAGE, Damage
 from chaos.evidence import Evidence
 from chaos.judge import RULES, judge
 from chaos.judge.history import history_of, tool_calls
@@ -125,6 +126,16 @@ def _kills(result: ScheduleResult) -> list[Phase]:
     return [launch.kill.phase for launch in launches if launch.kill]
 
 
+def _damage(result: ScheduleResult) -> str:
+    """The kind of the first damage of the log, if there is any."""
+    for launch in Schedule.parse(result.schedule).launches:
+        for what in launch.first:
+            word, _, how = what.partition(": ")
+            if word == DAMAGE:
+                return Damage.parse(how).kind
+    return ""
+
+
 def _torn(result: ScheduleResult) -> bool:
     return Phase.TORN in _kills(result)
 
@@ -141,6 +152,8 @@ def _fingerprint(result: ScheduleResult, anyway: frozenset[str]) -> str:
     ids = {violation.id for violation in result.violations}
     news = ids - anyway
     first = _in_order(news or ids)[0]
+    if news and (damage := _damage(result)):
+        return f"{first} {DAMAGE}-{damage}"
     if not news or not _kills(result):
         return f"{first} {NO_KILL}"
     if result.evidence is None:

@@ -145,6 +145,14 @@ def test_the_run_without_a_kill_itself() -> None:
     assert fingerprints(failed("a", ("P1", {"order": 1}), schedule="run: none")) == ["P1 no-kill"]
 
 
+def test_damage_of_one_kind_is_one_fault_wherever_it_falls() -> None:
+    glued = [f"run: none; damage: glue@{line}; resume: none" for line in (2, 3)]
+    killed = f"{AFTER.partition(';')[0]}; damage: crlf; resume: none"
+    found = [failed(str(n), ("R1", {"launch": 1}), schedule=s) for n, s in enumerate(glued)]
+    found.append(failed("killed", ("R1", {"launch": 1}), schedule=killed))
+    assert fingerprints(*found) == ["R1 damage-glue", "R1 damage-crlf"]
+
+
 def test_a_schedule_that_came_to_anothers_image_has_its_fault() -> None:
     image = failed("image", ("R1", {"launch": 1}))
     merged = failed("merged", ("R1", {}), evidence=deploy().evidence(), merged_into="image")
