@@ -115,9 +115,9 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
     its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
     do, blocked where it leaves an operation open. One that a signal found without an open operation
     may end as aborted too, and one whose write to the log returned an injected error as failed, if
-    it says so on stderr. Fails too on a runtime's crash report on stderr; and when a launch that
-    refuses a damaged session does not name code and line. Exit codes that say corrupt (R1) or busy
-    (X1) are those rules' business otherwise."""
+    it says so on stderr; after a sync that failed it does nothing more. Fails too on a runtime's
+    crash report on stderr; and when a launch that refuses a damaged session does not name code and
+    line. Exit codes that say corrupt (R1) or busy (X1) are those rules' business otherwise."""
     yield from names_its_fault(case)
     for launch in case.evidence.launches:
         where = Where(launch)
@@ -147,6 +147,7 @@ def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
     code = case.code(outcome)
     if _stopped_idle(case, launch) and case.exited(launch, "aborted"):
         return
+    yield from _went_on(case, launch)
     if case.log_errors(launch) and case.exited(launch, "failed"):
         if not case.text(launch.stderr).strip():
             what = "a write failed, and nothing was said"
@@ -154,6 +155,20 @@ def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
     elif code is not None and launch.exit_code != code:
         found = f"{launch.exit_code}: {last_line(case, launch)}"
         yield broken("R2", "wrong exit code", f"{code}, since {why}", found, Where(launch))
+
+
+def _went_on(case: Case, launch: Launch) -> Iterator[Violation]:
+    """What a launch did after its log could not be synced: from then on nobody knows what of it is
+    durable, whatever a later sync says."""
+    failed = (e for e in case.log_errors(launch) if "sync" in e.call and "EINTR" not in e.do)
+    first = next(failed, None)
+    if first is None:
+        return
+    for event in case.evidence.of_launch(launch.index):
+        if event.order > first.order and (done := act(launch, event)):
+            what = "a launch went on although its log could not be synced"
+            yield broken("R2", what, "its end", done, Where(launch, event=event))
+            return
 
 
 def _demanded(case: Case, launch: Launch) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chaos.evidence import Injected, LogWrite, Rival
-from tests.judge.build import AGENT_PID, BASH, Story, broken, deploy, ids
+from tests.judge.build import AGENT_PID, BASH, WRITE, Story, broken, deploy, ids
 
 REFERENCE = deploy().idle().probe().evidence()
 RIVAL_PID = 300
@@ -187,3 +187,36 @@ def test_r1_a_prompt_that_could_not_be_written_is_not_accepted(code: int, found:
     story = failing(Story("deploy it").launch("run").header(), "log:runStarted#1")
     story.end(code, stderr="no space left").launch("run").prompt().attempt().request().reply(BASH)
     assert ids(rest(story).evidence(REFERENCE)) == found
+
+
+def test_r2_nothing_more_after_a_failed_sync() -> None:
+    """A later sync proves nothing: what the first one lost is clean to the kernel."""
+    story = asked()
+    log = story.blobs.put(story.log)
+    story.event(Injected, pid=AGENT_PID, do="errno:EIO", call="fsync", log=log, at="log:fsync#3")
+    (message,) = broken(rest(story).evidence(REFERENCE))
+    assert message.startswith(
+        "R2: a launch went on although its log could not be synced: expected its end, found write "
+        "on the log"
+    )
+
+
+def test_r5_of_several_errors_a_kill_may_keep_some_from_coming() -> None:
+    """Each result is that of one of the runs without a kill."""
+    with_errors, without = written("error", "error"), written("success", "success")
+    references = (with_errors.evidence(), without.evidence())
+    assert broken(written("error", "success", injected=True).evidence(*references)) == []
+    assert ids(written("error", "success").evidence(*references)) == ["R5"]
+
+
+def written(*outcomes: str, injected: bool = False) -> Story:
+    """Two calls in one turn that end so."""
+    story = Story("deploy it").launch("run").header().prompt().attempt().request()
+    story.reply(WRITE, WRITE)
+    for index, outcome in enumerate(outcomes):
+        story.intent(index)
+        if injected and outcome == "error":
+            failing(story, "file:write[out.txt]#1")
+        story.result(index, outcome, text=outcome)
+    story.attempt().request().reply("deployed")
+    return story.finish().end().idle().probe()

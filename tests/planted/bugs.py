@@ -34,7 +34,14 @@ from agent.signals import AbortSwitch
 from agent.state import Run
 from agent.store import Reserved, SessionStore
 from agent.tool_calls import ToolCalls
-from tests.planted import bugs_damage, bugs_memory, bugs_power_loss, bugs_provider, bugs_recovery
+from tests.planted import (
+    bugs_damage,
+    bugs_memory,
+    bugs_power_loss,
+    bugs_processes,
+    bugs_provider,
+    bugs_recovery,
+)
 from tests.planted.table import BUGS, With, bug
 
 __all__ = [
@@ -42,6 +49,7 @@ __all__ = [
     "bugs_damage",
     "bugs_memory",
     "bugs_power_loss",
+    "bugs_processes",
     "bugs_provider",
     "bugs_recovery",
 ]
