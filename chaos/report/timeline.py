@@ -119,8 +119,12 @@ def timeline(evidence: Evidence) -> Iterator[tuple[int, str]]:
 
 
 def _ending(evidence: Evidence, index: int) -> str:
-    known = 0 <= index < len(evidence.launches)
-    return f": {launch_end(evidence.launches[index])}" if known else ""
+    """What the launch found changed, and how it ended."""
+    if not 0 <= index < len(evidence.launches):
+        return ""
+    launch = evidence.launches[index]
+    found = [visible(what, _SHORT) for what in (*launch.first, *launch.changed)]
+    return f": {'; '.join((*found, launch_end(launch)))}"
 
 
 def event_in_words(event: Event) -> str:

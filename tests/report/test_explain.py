@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from chaos.report.counts import results_of
 from chaos.report.explain import explain
-from chaos.report.timeline import facts_around, kill_in_words
+from chaos.report.timeline import facts_around, kill_in_words, timeline
+from tests.judge.build import plain
 from tests.report import sample
 
 
@@ -83,3 +85,10 @@ def test_a_line_that_is_no_fact_is_shown_as_it_is() -> None:
     log = sample.BEFORE + b'{"seq": \x1b\xff}\n'
     assert facts_around(log, 4)[-1] == '> line 4   cannot be read as facts: {"seq": \\x1b�}'
     assert facts_around(b"", 1) == ["> line 1   cannot be read as facts: "]
+
+
+def test_what_a_launch_found_changed_stands_in_its_line() -> None:
+    launch: dict[str, Any] = {"first": ("damage: glue@3",), "changed": ("write:A.md=1\n2",)}
+    story = plain().launch("resume").exec("make").end(4, **launch)
+    (told,) = [line for _, line in timeline(story.evidence()) if "launch 2" in line]
+    assert told == (r"-- launch 2 (resume): damage: glue@3; write:A.md=1\n2; exit code 4")
