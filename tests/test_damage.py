@@ -69,10 +69,18 @@ def test_a_log_without_a_complete_line_can_only_be_cut() -> None:
     assert {d.kind for d in damages_of(b"torn", every=True)} == {"cut"}
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=6), max_size=5))
-def test_each_listed_damage_reads_back_and_changes_something(lines: list[str]) -> None:
-    log = "".join(f"{line}\n" for line in lines).encode()
+@given(st.lists(st.binary(max_size=6).filter(lambda line: b"\n" not in line), max_size=5))
+def test_each_listed_damage_reads_back_and_changes_something(lines: list[bytes]) -> None:
+    log = b"".join(line + b"\n" for line in lines)
     for damage in damages_of(log, every=True):
         assert Damage.parse(str(damage)) == damage
         made = damage.apply(log)
         assert made != log or damage.kind in ("swap", "empty", "nul")  # of lines that are alike
+
+
+def test_only_the_first_line_and_the_last_ones() -> None:
+    log = b"".join(b"line %d\n" % number for number in range(1, 10))
+    lines = {d.at for d in damages_of(log, last=2) if d.kind == "empty"}
+    assert lines == {1, 8, 9}
+    cuts = [d.at or 0 for d in damages_of(log, last=2) if d.kind == "cut"]
+    assert all(at < 7 or at >= 49 for at in cuts)
