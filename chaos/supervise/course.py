@@ -33,8 +33,9 @@ from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.disturbed import events_of
 from chaos.supervise.drift import drifted
+from chaos.supervise.harvest import KeyOf
 from chaos.supervise.intervene import intervene
-from chaos.supervise.recorder import KeyOf, Recorder
+from chaos.supervise.recorder import Recorder
 from chaos.supervise.stage import Stage
 from chaos.supervise.steps import compacts, next_launch
 
@@ -105,7 +106,7 @@ class Course:
         self._intervened = -1  # before this launch, the schedule's interventions were made
         self._begun: dict[int, bytes] = {}  # by step: the log that its first launch found
         for launch in self.launches:
-            self._begun.setdefault(launch.step, self.recorder.blobs.get(launch.log_before))
+            self._begun.setdefault(launch.step, self.recorder.notebook.blobs.get(launch.log_before))
 
     def run(
         self,
@@ -153,7 +154,7 @@ class Course:
     def beyond(self) -> Iterator[Beyond]:
         """The crash images that launches without a kill passed through, in order."""
         made = self.schedule.launches
-        for passed in self.recorder.harvested:
+        for passed in self.recorder.harvest.harvested:
             roles = [launch.role for launch in self.launches[len(made) : passed.launch + 1]]
             alive = (PlannedLaunch(role, None) for role in roles[:-1])
             last = PlannedLaunch(roles[-1], passed.point)
@@ -164,8 +165,8 @@ class Course:
         return Checkpoint(
             nodes_of(self.stage.room),
             tuple(self.launches),
-            tuple(self.recorder.events),
-            self.recorder.blobs,
+            tuple(self.recorder.notebook.events),
+            self.recorder.notebook.blobs,
             self._step,
         )
 
@@ -182,7 +183,7 @@ class Course:
         for what in self.schedule.of(len(self.launches)).first:
             word, _, how = what.partition(": ")
             if word == losses.WORD:
-                past = self.launches[0], self.recorder.events, self.recorder.blobs
+                past = self.launches[0], self.recorder.notebook.events, self.recorder.notebook.blobs
                 losses.lose(self.stage.room, how, losses.unsynced_of(self.target.log, *past))
             elif word != EVENT:
                 intervene(self.stage.room, what)
@@ -205,7 +206,7 @@ class Course:
     def _failed_by_event(self, launch: Launch) -> bool:
         """Did an error or a signal that an event sent end it, with its step not done? The user
         starts it again, as after a kill."""
-        events = list(self.recorder.events_of(launch.index))
+        events = list(self.recorder.notebook.of_launch(launch.index))
         failed = any(isinstance(e, Injected) and e.do.startswith(_FAILURES) for e in events)
         signalled = any(isinstance(e, Signal) for e in events)
         log = self.stage.room.log()
@@ -234,7 +235,7 @@ class Course:
 
     def _images(self) -> KeyOf:
         """The keys of the images that kills at this instant would leave: the room is read once."""
-        room, blobs = self.stage.room, self.recorder.blobs
+        room, blobs = self.stage.room, self.recorder.notebook.blobs
         tree, effects, state = room.tree(blobs), self.recorder.effects(), room.state_files()
         events = (*self._events_ahead(), *self._starts_ahead())
 
@@ -253,14 +254,14 @@ class Course:
 
     def _events_ahead(self) -> Iterator[str]:
         """The events of launches to come, counted from the one that comes next."""
-        gone = self.recorder.launch + 1
+        gone = self.recorder.notebook.launch + 1
         for event in self.scenario.events if self.events else ():
             if event.launch > gone:
                 yield f"{event.launch - gone} {event.at} {event.do}"
 
     def _starts_ahead(self) -> Iterator[str]:
         """What the schedule starts several times in launches to come."""
-        ahead = self.schedule.launches[self.recorder.launch + 1 :]
+        ahead = self.schedule.launches[self.recorder.notebook.launch + 1 :]
         return (f"{place} {each}" for place, each in enumerate(ahead) if each.starts > 1)
 
     def _launch(self, role: str, step: int, prompt: str | None) -> Launch:
@@ -284,7 +285,7 @@ class Course:
         events: Sequence[PlannedEvent],
         env: Mapping[str, str],
     ) -> Launch:
-        index, room, blobs = len(self.launches), self.stage.room, self.recorder.blobs
+        index, room, blobs = len(self.launches), self.stage.room, self.recorder.notebook.blobs
         planned = self.schedule.of(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self._begun.setdefault(step, room.log())
@@ -329,10 +330,11 @@ class Course:
             files_before=files,
             first=planned.first,
             changed=tuple(e.do for e in events if e.at == START),
-            **self.stage.ended(outcome, blobs, self.recorder.unseen),
+            **self.stage.ended(outcome, blobs, self.recorder.notebook.unseen),
         )
         if rivals:
-            launch = self.recorder.first_among_rivals(launch, self.target.exit_codes["busy"])
+            busy = self.target.exit_codes["busy"]
+            launch = self.recorder.director.first_among_rivals(launch, busy)
         return launch
 
     def _hold(self, pid: int) -> None:
@@ -359,7 +361,7 @@ class Course:
                 steps=tuple(step.do for step in self.scenario.steps),
             ),
             launches=tuple(self.launches),
-            events=tuple(self.recorder.events),
-            blobs=self.recorder.blobs,
+            events=tuple(self.recorder.notebook.events),
+            blobs=self.recorder.notebook.blobs,
             merged_into=merged_into,
         )

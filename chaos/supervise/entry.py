@@ -26,6 +26,7 @@ class Entry:
         self.tree: tuple[Process, ...] = ()  # where the process is to be killed
         self.instants: tuple[str, ...] = ()  # its names, without a phase; the fullest comes last
         self.path = Path(call.new_path or call.path)
+        self.relative = room.relative(str(self.path))
         self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
         # The bytes that a call brings: those of a write; of a rename, the file that is renamed.
         moved = room.read(Path(call.path)) if call.new_path else None

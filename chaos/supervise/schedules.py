@@ -15,6 +15,7 @@ from typing import Any
 from chaos.errors import ScenarioError
 from chaos.evidence import (
     STEP_ROLES,
+    Answered,
     Effect,
     Event,
     Evidence,
@@ -59,7 +60,8 @@ def schedules_of(
         if within and scenario.steps[reference.launches[launch].step].do not in within:
             continue
         roles = [reference.launches[index].role for index in range(launch + 1)]
-        for phase, part in instants(torn):
+        named = _named_parts(scenario.kill.points, place)
+        for phase, part in dict.fromkeys((*instants(torn), *named)):
             point = KillPoint.parse(f"{place}/{phase}{f'@{part}' if part else ''}")
             if not _selected(scenario.kill.points, point):
                 continue
@@ -77,6 +79,15 @@ def schedules_of(
             f"the run{nearest(scenario.kill.points[0], points)}; its points are\n  {there}"
         )
     return chosen
+
+
+def _named_parts(selectors: tuple[str, ...], place: str) -> Iterator[tuple[Phase, int | None]]:
+    """The instants that are named in full, `torn@7`: they need not be among the telling ones."""
+    for selector in selectors:
+        if "@" in selector.partition("/")[2]:
+            point = KillPoint.parse(selector)
+            if point.place == place:
+                yield point.phase, point.part
 
 
 # Events that happen at an instant of a launch, and are seen to.
@@ -192,7 +203,8 @@ def _of_request(
     count = data.count(b"\n\n") if data.startswith(b"data:") else 0
     chosen = range(1, count) if torn == "every" else sorted({1, count // 2, count - 1})
     yield from ((Phase.CHUNK, n) for n in chosen if 0 < n < count)
-    if event.status:
+    answers = (e for e in reference.of_launch(event.launch) if isinstance(e, Answered))
+    if any(e.complete and e.ordinal == event.ordinal for e in answers):
         yield Phase.RESPONSE, None
 
 

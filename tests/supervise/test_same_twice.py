@@ -8,7 +8,7 @@ import pytest
 
 from chaos.evidence import Evidence
 from chaos.supervise.same_twice import difference
-from tests.supervise.test_files import evidence
+from tests.test_saved import evidence
 
 CHANCE = {"/tmp/lane-1": "ROOM", "/tmp/lane-2": "ROOM"}
 

@@ -41,7 +41,7 @@ def events(
     command = Command(("sh", "-c", script), env, str(room.workspace), *streams)
     trace(command, recorder, limit_s=20, grace_s=2)
     recorder.finish_launch()
-    return recorder.events
+    return recorder.notebook.events
 
 
 def story(found: list[Event]) -> list[str]:
