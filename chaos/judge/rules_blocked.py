@@ -28,14 +28,14 @@ _REASONS = frozenset(
 
 def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
     """R4. A launch that ends blocked has a cause, keeps every complete line, leaves its operation
-    open, and says on stderr the reason that its cause has. Fails when a line changed or a terminal
-    fact came; when lines were added although the launch found an open attempt (which is retried or
-    blocked, with nothing in between); when something ran although no line was added (a server for
-    tools apart); when fewer than two attempts are used up and nothing was changed. Lines before the
-    block, a result of an earlier call say, are allowed. Fails too when a launch goes on in spite of
-    a change that must block it: makes a second attempt under another configuration, takes up a
-    call or a further step in another environment, or a call whose tool it declares otherwise than
-    the attempt that offered it."""
+    open (or begins none), and says on stderr the reason that its cause has. Fails when a line
+    changed or a terminal fact came; when lines were added although the launch found an open attempt
+    (which is retried or blocked, with nothing in between); when something ran although no line was
+    added (a server for tools apart); when fewer than two attempts are used up and nothing was
+    changed. Lines before the block, a result of an earlier call say, are allowed. Fails too when a
+    launch goes on in spite of a change that must block it: makes a second attempt under another
+    configuration, takes up a call or a further step in another environment, or a call whose tool it
+    declares otherwise than the attempt that offered it."""
     for launch in case.evidence.launches:
         if case.exited(launch, "blocked"):
             yield from _blocked(case, launch)
@@ -64,7 +64,8 @@ def _fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
     before, after = case.log(launch.log_before), case.log(launch.log_after)
     kept, now = before.view.complete, after.view.complete
     last = f"{after.last_fact.type if after.last_fact else 'no fact'} as the last fact"
-    if not now.startswith(kept) or after.open_operation is None:
+    idle = after.open_operation is None and not case.refused_to_begin(launch)
+    if not now.startswith(kept) or idle:
         expected = "every line kept and the operation open"
         return "a blocked launch changed the session", expected, last
     if now != kept and before.open_attempt is not None:

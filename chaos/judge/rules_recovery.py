@@ -111,13 +111,14 @@ def _probe(case: Case, launch: Launch) -> Iterator[Violation]:
 
 
 def ends_as_demanded(case: Case) -> Iterator[Violation]:
-    """R2. A launch that is not killed ends within its limit, by itself, with the exit code that
-    its log demands: that of the outcome of the operation it worked on, 0 where it found nothing to
-    do, blocked where it leaves an operation open. One that a signal found without an open operation
-    may end as aborted too, and one whose write to the log returned an injected error as failed, if
-    it says so on stderr; after a sync that failed it does nothing more. Fails too on a runtime's
-    crash report on stderr; and when a launch that refuses a damaged session does not name code and
-    line. Exit codes that say corrupt (R1) or busy (X1) are those rules' business otherwise."""
+    """R2. A launch that is not killed ends within its limit, by itself, with the exit code that its
+    log demands: that of the outcome of the operation it worked on, 0 where it found nothing to do,
+    blocked where it leaves an operation open or, for a change, begins none. One that a signal found
+    without an open operation may end as aborted too, and one whose write to the log returned an
+    injected error as failed, if it says so on stderr; after a sync that failed it does nothing
+    more. Fails too on a runtime's crash report on stderr; and when a launch that refuses a damaged
+    session does not name code and line. Exit codes that say corrupt (R1) or busy (X1) are those
+    rules' business otherwise."""
     yield from names_its_fault(case)
     for launch in case.evidence.launches:
         where = Where(launch)
@@ -179,6 +180,8 @@ def _demanded(case: Case, launch: Launch) -> tuple[str, str]:
         return "blocked", f"operation {operation.ordinal} is left open"
     last = after.last_operation
     if last is None or _ends(before) == _ends(after):
+        if case.refused_to_begin(launch):
+            return "blocked", "something was changed"
         return "completed", "there was nothing to do"
     return last.outcome or "completed", f"operation {last.ordinal} {last.outcome}"
 

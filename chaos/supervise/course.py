@@ -204,15 +204,16 @@ class Course:
         return _MAY_FOLLOW.get(next(ends, ""), ())
 
     def _failed_by_event(self, launch: Launch) -> bool:
-        """Did an error or a signal that an event sent end it, with its step not done? The user
-        starts it again, as after a kill."""
+        """Did an error or a signal that an event sent end it, with its step not done; or did it
+        refuse to begin, for what an event changed? The user starts it again, as after a kill."""
         events = list(self.recorder.notebook.of_launch(launch.index))
         failed = any(isinstance(e, Injected) and e.do.startswith(_FAILURES) for e in events)
         signalled = any(isinstance(e, Signal) for e in events)
         log = self.stage.room.log()
         not_begun = launch.role != "resume" and self._next(log) == (launch.step, launch.role)
         unfinished = history_of(log).open_operation is not None
-        return (not_begun and (failed or signalled)) or (unfinished and failed)
+        refused = bool(launch.changed) and launch.exit_code == self.target.exit_codes["blocked"]
+        return (not_begun and (failed or signalled or refused)) or (unfinished and failed)
 
     def _next(self, log: bytes) -> tuple[int, str]:
         """The step and the role of the launch that would follow, with `log` as the session log."""

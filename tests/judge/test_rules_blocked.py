@@ -59,6 +59,23 @@ def test_without_a_change_the_word_of_the_scenario_is_no_cause() -> None:
     assert found.startswith("R4: a launch is blocked without cause")
 
 
+def refused(**fields: object) -> list[str]:
+    """It died before its prompt was accepted; the run that follows is not begun."""
+    story = Story("say it", expect_blocked="environment_changed")
+    story.launch("run", "log:header#1/after").header().dead().launch("run")
+    story.end(3, stderr="environment_changed", **fields)
+    story.launch("run").prompt().attempt().request().reply("said").finish().end()
+    return broken(story.idle().evidence())
+
+
+def test_a_run_may_refuse_to_begin_in_another_environment() -> None:
+    assert refused(changed=CHANGED) == []
+
+
+def test_and_in_no_other_case() -> None:
+    assert [message[:2] for message in refused()] == ["R2", "R4"]
+
+
 def test_a_second_attempt_under_another_configuration() -> None:
     story = asked("configuration_changed").attempt(2).request().reply("said").finish()
     assert rules(story) == (
