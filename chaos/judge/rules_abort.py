@@ -35,12 +35,12 @@ def asked(case: Case) -> Iterator[tuple[Signal, Operation]]:
 def durable_first(case: Case) -> Iterator[Violation]:
     """L11. Fails when, after a signal, the request on its way is cancelled or a process of the tree
     ended by a signal, and the log has no abort yet. What the death of the target itself cancels is
-    not its doing."""
+    not its doing, nor its end because it could not write the abort down."""
     for signal, operation in asked(case):
         launch = case.launch_of(signal)
         since = [e for e in case.evidence.of_launch(launch.index) if e.order > signal.order]
         durable = next((e.order for e in since if _aborted(case, e, operation)), None)
-        if durable is None and ended_from_outside(launch):
+        if durable is None and (ended_from_outside(launch) or case.log_errors(launch)):
             continue
         for event in since:
             early = durable is None or event.order < durable

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaos.evidence import ABSENT, Injected, Launch, Sha
+from chaos.evidence import ABSENT, Injected, Sha
 from chaos.judge.case import Case, End, Need, Rule, Where, broken, shown
 from chaos.judge.history import Operation, Turn, tool_calls
 from chaos.judge.log import Fact
@@ -55,11 +55,16 @@ def same_end(case: Case) -> Iterator[Violation]:
     references = case.reference_ends
     if not references or end.history.open_operation is not None:
         return
-    errors = any(isinstance(e, Injected) for e in case.evidence.events)
-    difference = _operations(end, references, aborts=case.abort_asked, errors=errors)
-    aborted = any(operation.aborted is not None for operation in end.history.operations)
-    if difference is None and not interrupted(end) and not aborted:
-        difference = _files(case, end)
+    mine = end.history.operations
+    aborted = next((n for n, operation in enumerate(mine, 1) if operation.aborted), None)
+    if aborted and _befell(case, "signal:"):  # what comes after is another story
+        difference = _operations(case, end, mine[:aborted], references)
+    elif _befell(case, "errno:", "file:"):  # the model was told so
+        difference = _count(mine, references) or _ends(mine, references)
+    else:
+        difference = _count(mine, references) or _operations(case, end, mine, references)
+        if difference is None and not interrupted(end) and not aborted:
+            difference = _files(case, end)
     if difference is not None:
         where = Where(end.launch, difference.fact)
         yield broken("R5", difference.what, difference.expected, difference.found, where)
@@ -72,7 +77,7 @@ def _wanted(case: Case, last: Operation) -> tuple[str | None, ...]:
     wanted = case.evidence.facts.expect_outcome
     if wanted is None:
         return (last.outcome,)
-    if last.aborted is not None and any(_signalled(x) for x in case.evidence.launches):
+    if last.aborted is not None and _befell(case, "signal:"):
         return (wanted, "aborted")
     prevented = last.aborted is None and any(x.killed for x in case.evidence.launches)
     if wanted != "aborted" or not prevented:
@@ -81,8 +86,10 @@ def _wanted(case: Case, last: Operation) -> tuple[str | None, ...]:
     return (wanted, *(operation.outcome for operation in ends if operation))
 
 
-def _signalled(launch: Launch) -> bool:
-    return any(what.startswith("event: signal:") for what in launch.first)
+def _befell(case: Case, do: str, at: str = "") -> bool:
+    """Did the schedule, and not the scenario, let such an event happen?"""
+    said = (what for launch in case.evidence.launches for what in launch.first)
+    return any(what.startswith(f"event: {do}") and f" at {at}" in what for what in said)
 
 
 def interrupted(end: End) -> bool:
@@ -90,26 +97,40 @@ def interrupted(end: End) -> bool:
     return any(turn.outcome == INTERRUPTED for turn in end.history.turns)
 
 
+def _count(mine: Sequence[Operation], references: Sequence[End]) -> _Difference | None:
+    counts = sorted({len(known.history.operations) for known in references})
+    if len(mine) in counts:
+        return None
+    expected = " or ".join(map(str, counts))
+    return _Difference("the number of operations", expected, str(len(mine)), None)
+
+
+def _ends(mine: Sequence[Operation], references: Sequence[End]) -> _Difference | None:
+    """The first operation that ended otherwise."""
+    for operation in mine:
+        known = {_outcome(_twin(operation, r)) for r in _there(operation, references)}
+        if (found := _outcome(operation)) not in known:
+            what = f"the end of operation {operation.ordinal}"
+            return _Difference(what, " or ".join(sorted(known)), found, operation.finished[-1])
+    return None
+
+
 def _operations(
-    end: End, references: Sequence[End], *, aborts: bool, errors: bool
+    case: Case, end: End, mine: Sequence[Operation], references: Sequence[End]
 ) -> _Difference | None:
     """The first difference; of references that may be compared, one without a difference does. Of
-    several injected `errors`, a kill may keep only some from coming again: each message is then
+    several injected errors, a kill may keep only some from coming again: each message is then
     that of any of them."""
-    mine = end.history.operations
-    counts = sorted({len(known.history.operations) for known in references})
-    if len(mine) not in counts:
-        expected = " or ".join(map(str, counts))
-        return _Difference("the number of operations", expected, str(len(mine)), None)
+    errors = any(isinstance(e, Injected) for e in case.evidence.events)
     for operation in mine:
-        if aborts and operation.aborted is not None:
+        if case.abort_asked and operation.aborted is not None:
             there = _there(operation, references)
             differences = [_beginning(end, operation, known) for known in there]
         else:
             there = _alike(operation, references)
             differences = [_operation(end, operation, known) for known in there]
         mixed = errors and _mixed(end, operation, there)
-        if all(difference is not None for difference in differences) and not mixed:
+        if differences and None not in differences and not mixed:
             return differences[0]
     return None
 

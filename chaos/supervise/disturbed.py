@@ -52,8 +52,8 @@ def events_of(planned: PlannedLaunch, launch: int) -> list[PlannedEvent]:
 
 
 def _branches(scenario: Scenario, reference: Evidence, events_at: _EventsAt) -> list[Branch]:
-    if scenario.kill.schedule is not None:
-        return []  # it says all that is to be done
+    if scenario.kill.schedule is not None or scenario.events:
+        return []  # it says all that is to be done; what befalls it would meet other launches
     chosen: dict[str, Branch] = {}
     for event in reference.events:
         launch = reference.launches[event.launch]
