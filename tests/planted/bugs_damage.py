@@ -50,6 +50,14 @@ def the_torn_tail_is_ended_with_an_lf() -> None:
     agent.store.os = With(os, ftruncate=end)  # type: ignore[assignment]
 
 
+@bug("L2", 1, "plain-answer", torn=True)
+def the_repair_takes_an_lf_too() -> None:
+    """One byte too many is cut off: the last good line has no LF any more, and the next sticks to
+    it."""
+    real = os.ftruncate
+    agent.store.os = With(os, ftruncate=lambda fd, size: real(fd, size - 1))  # type: ignore
+
+
 @bug("L2", 0, "plain-answer", faults="damage")
 def a_corrupt_log_is_begun_anew() -> None:
     """Recovery by deletion: what cannot be read is thrown away, with all that can."""

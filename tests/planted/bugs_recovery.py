@@ -129,15 +129,15 @@ def temporary_files_stay() -> None:
     agent.tool_calls.sweep_call = lambda *_: None
 
 
-@bug("R1", 0, "provider/huge-reply")
+@bug("R1", 0, "regression/13-broken-text")
 def a_long_line_is_refused() -> None:
     """The reader has a bound for lines that the writer does not know."""
     real = SessionStore.__init__
 
     def init(self: SessionStore, fd: int, *given: Any) -> None:
         real(self, fd, *given)
-        if self._valid > 1 << 20:
-            raise SessionError("LINE_TOO_LONG", 1, None, "expected at most 1 MiB")
+        if self._valid > 1 << 15:
+            raise SessionError("LINE_TOO_LONG", 1, None, "expected at most 32 KiB")
 
     SessionStore.__init__ = init  # type: ignore[method-assign]
 
