@@ -112,11 +112,13 @@ class Course:
         self,
         merge: Callable[[str], str | None] = lambda _: None,
         known_end: Callable[[str], bool] = lambda _: False,
+        passed: Callable[[Course], None] = lambda _: None,
     ) -> Evidence:
         """Carry the schedule out. `merge` is told the key of the crash image after the last kill
         and may name the schedule that has judged this image to its end already: then this one
         stops there. `known_end` is told the key of what the recovery left: a known one needs no
-        idle resume and no probe turn any more."""
+        idle resume and no probe turn any more. `passed` is called between launches, with the room
+        at rest."""
         room = self.stage.room
         room.require_space()
         if self.start:
@@ -124,6 +126,8 @@ class Course:
         else:
             room.reset(self.scenario.files, self.target.home)
         may_follow: Sequence[str] = STEP_ROLES
+        if self.launches and not self.launches[-1].killed:
+            may_follow = self._may_follow(self.launches[-1])
         while self._step < len(self.scenario.steps) or self._goes_on_damaged():
             self._intervene()
             self._step, role = self._next(room.log())
@@ -139,6 +143,8 @@ class Course:
                     continue
                 may_follow = self._may_follow(launch)
             self._step += 1
+            if not self._damaged:
+                passed(self)
         self._intervene()
         self.end = self._key_of(room.log())
         if known_end(self.end):
@@ -161,7 +167,7 @@ class Course:
             yield Beyond(Schedule((*made, *alive, last)), passed.image)
 
     def checkpoint(self) -> Checkpoint:
-        """The crash image that the last launch left, with its past."""
+        """What the last launch left, with its past: a crash image, or the rest between launches."""
         return Checkpoint(
             nodes_of(self.stage.room),
             tuple(self.launches),

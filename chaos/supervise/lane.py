@@ -19,7 +19,7 @@ from chaos.evidence import Evidence
 from chaos.explore.work import Branch, Explored, Work
 from chaos.judge import judge
 from chaos.launch.warm import WarmLauncher
-from chaos.points import Schedule
+from chaos.points import PlannedLaunch, Schedule
 from chaos.provider.mock import MockProvider
 from chaos.results import Verdict
 from chaos.scenario import Scenario
@@ -105,15 +105,37 @@ def explore(lane: Lane, work: Work) -> list[Explored]:
     """Carry out and judge a unit."""
     explored: list[Explored] = []
     judged: dict[str, str] = {}  # crash image -> schedule that judged it to the end
-    start = _reach(lane, work)
+    places = _Places(_reach(lane, work))
     for branch in work.branches:
-        done = _carry_out(lane, work, branch, start, judged)
+        done = _carry_out(lane, work, branch, places, judged)
         explored.append(done)
         if done.image and done.result.merged_into is None:
             judged[done.image] = branch.id
         if work.fail_fast and done.result.verdict is not Verdict.PASS:
             break
     return explored
+
+
+class _Places:
+    """Where the branches of a unit can start: at its crash image, or where an earlier branch stood
+    between two launches on the same way to its kill. Launches are made once for all that share
+    them."""
+
+    def __init__(self, start: Checkpoint | None) -> None:
+        self._start = start
+        self._passed: dict[tuple[PlannedLaunch, ...], Checkpoint] = {}
+
+    def note(self, course: Course) -> None:
+        """A course stands between two launches."""
+        way = course.schedule.launches[: len(course.launches)]
+        if len(way) < len(course.schedule.launches) and way not in self._passed:
+            self._passed[way] = course.checkpoint()
+
+    def nearest(self, schedule: Schedule) -> Checkpoint | None:
+        """The furthest place on the way of a schedule; None: it starts from nothing."""
+        way = schedule.launches
+        known = (self._passed.get(way[:made]) for made in range(len(way) - 1, 0, -1))
+        return next(filter(None, known), self._start)
 
 
 def _reach(lane: Lane, work: Work) -> Checkpoint | None:
@@ -131,7 +153,7 @@ def _reach(lane: Lane, work: Work) -> Checkpoint | None:
 
 
 def _carry_out(
-    lane: Lane, work: Work, branch: Branch, start: Checkpoint | None, judged: dict[str, str]
+    lane: Lane, work: Work, branch: Branch, places: _Places, judged: dict[str, str]
 ) -> Explored:
     started = time.monotonic()
     try:
@@ -139,12 +161,15 @@ def _carry_out(
             lane.stage(work.scenario.target, work.launch),
             work.scenario,
             branch.schedule,
-            start=start,
+            start=places.nearest(branch.schedule),
             harvest=work.harvest,
             torn=work.torn,
         )
         ends = lane.ends(work.scenario)
-        made = course.run() if branch.verifies else course.run(judged.get, ends.__contains__)
+        if branch.verifies:
+            made = course.run(passed=places.note)
+        else:
+            made = course.run(judged.get, ends.__contains__, places.note)
         evidence = replace(made, references=work.references)
         result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
         if result.verdict is not Verdict.PASS:
