@@ -56,7 +56,7 @@ class Settings:
             stream={"1": True, "0": False}.get(environ.get("AGENT_STREAM", ""), stream),
             environment_identity=environ.get("AGENT_ENVIRONMENT_IDENTITY") or str(workspace.root),
             api_key=next((environ[name] for name in KEY_VARIABLES if environ.get(name)), ""),
-            timeout_s=_seconds("AGENT_TIMEOUT_S", environ),
+            timeout_s=seconds("AGENT_TIMEOUT_S", environ, DEFAULT_TIMEOUT_S),
         )
         found._check()
         return found
@@ -148,8 +148,9 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in KEY_VARIABLES}
 
 
-def _seconds(name: str, environ: Mapping[str, str]) -> float:
-    text = environ.get(name) or str(DEFAULT_TIMEOUT_S)
+def seconds(name: str, environ: Mapping[str, str], default: float) -> float:
+    """A time that a variable says. Raises UsageFailure for one that cannot be used."""
+    text = environ.get(name) or str(default)
     try:
         value = float(text)
     except ValueError:

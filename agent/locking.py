@@ -14,16 +14,21 @@ import fcntl
 import os
 from pathlib import Path
 
+from agent.configuration import seconds
 from agent.failures import SessionBusy
 
 WAIT_S = 2.0  # bound on waiting for an owner that is about to end
+WAIT_VARIABLE = "AGENT_BUSY_WAIT_S"  # says another bound
 _LOOK_AGAIN_S = 0.02
 
 
-def lock(fd: int, path: Path, wait_s: float = WAIT_S) -> None:
-    """Take the lock on the open file `fd`. Raises SessionBusy after `wait_s` seconds."""
+def lock(fd: int, path: Path, wait_s: float | None = None) -> None:
+    """Take the lock on the open file `fd`. Raises SessionBusy after `wait_s` seconds; None: as the
+    environment says."""
     if _locked(fd):
         return
+    if wait_s is None:
+        wait_s = seconds(WAIT_VARIABLE, os.environ, WAIT_S)
     # tenacity takes longer to import than most starts take in all, and contention is rare.
     from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 

@@ -27,7 +27,7 @@ from agent.durability import sync_directory
 from agent.errors import SessionError
 from agent.failures import StoreFailure, UsageFailure, describe
 from agent.ids import IdSource, now_ms
-from agent.locking import WAIT_S, lock
+from agent.locking import lock
 from agent.new_facts import NewFact
 from agent.reducer import SessionReducer
 from agent.state import SessionState
@@ -68,7 +68,7 @@ class SessionStore:
         path: Path,
         *,
         create: bool = False,
-        wait_s: float = WAIT_S,
+        wait_s: float | None = None,  # for another owner; None: as the environment says
         durability: str = "process",  # or fsync
     ) -> SessionStore:
         """Open the session file, alone. With `create`, make it where there is none.

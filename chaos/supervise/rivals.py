@@ -3,7 +3,8 @@
     run: log:toolStarted[bash]#1/after; resume*2: none
     run: log:toolStarted[bash]#1/after; resume*8: none
 
-Pure. Only crashes that a `resume` follows: two runs at once are two prompts, which both count.
+Pure. Only crashes that a `resume` or an `abort` follows: two runs at once are two prompts, which
+both count.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from chaos.scenario import Scenario
 from chaos.supervise.schedules import place_of, schedule_id, schedules_of
 from chaos.supervise.steps import next_launch
 
-STARTS = (2, 8)  # resumes at once
+STARTS = (2, 8)  # at once
+_CROWDS = ("resume", "abort")
 
 
 def concurrent_schedules(
@@ -34,9 +36,10 @@ def concurrent_schedules(
         launch = len(branch.schedule.launches) - 1
         before, after = logs[launch, last.kill.place]
         log = after if last.kill.phase is Phase.AFTER else before
-        if _resumes(scenario, reference, launch, log):
+        role = _next_role(scenario, reference, launch, log)
+        if role in _CROWDS:
             for starts in STARTS:
-                crowd = PlannedLaunch("resume", None, starts)
+                crowd = PlannedLaunch(role, None, starts)
                 schedule = Schedule((*branch.schedule.launches, crowd))
                 found.append(Branch(schedule_id(scenario.name, schedule), schedule))
     return found
@@ -54,9 +57,9 @@ def _logs(reference: Evidence) -> Iterator[tuple[tuple[int, str], tuple[Sha, Sha
                 yield (event.launch, place), (entry, event.log)
 
 
-def _resumes(scenario: Scenario, reference: Evidence, launch: int, log: Sha) -> bool:
-    """Is what a crash of this launch leaves, with `log`, brought to its end by a `resume`?"""
+def _next_role(scenario: Scenario, reference: Evidence, launch: int, log: Sha) -> str:
+    """What brings to its end what a crash of this launch leaves, with `log`."""
     step = reference.launches[launch].step
     begun = next(known.log_before for known in reference.launches if known.step == step)
     get = reference.blobs.get
-    return next_launch(scenario.steps, step, get(begun), get(log))[1] == "resume"
+    return next_launch(scenario.steps, step, get(begun), get(log))[1]

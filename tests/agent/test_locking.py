@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from agent.failures import SessionBusy
+from agent.failures import SessionBusy, UsageFailure
 from agent.locking import lock, owner_of
 
 HOLDER = """
@@ -39,6 +40,26 @@ def test_a_killed_owner_never_blocks_a_start(tmp_path: Path) -> None:
         lock(fd, path, wait_s=5)
     assert owner_of(fd) in (os.getpid(), None)
     os.close(fd)
+
+
+@pytest.mark.parametrize("wait", ["0", "-1", "soon"])
+def test_the_environment_bounds_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: str
+) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    first, second = (os.open(path, os.O_RDWR) for _ in range(2))
+    lock(first, path)
+    monkeypatch.setenv("AGENT_BUSY_WAIT_S", "0.05")
+    started = time.monotonic()
+    with pytest.raises(SessionBusy):
+        lock(second, path)
+    assert 0.05 <= time.monotonic() - started < 1.5
+    monkeypatch.setenv("AGENT_BUSY_WAIT_S", wait)
+    with pytest.raises(UsageFailure, match="AGENT_BUSY_WAIT_S: expected more than 0"):
+        lock(second, path)
+    for fd in (first, second):
+        os.close(fd)
 
 
 def test_a_lock_that_nobody_holds_costs_no_wait(tmp_path: Path) -> None:

@@ -66,9 +66,9 @@ def a_lock_that_grows_old() -> None:
     """An owner that has not been heard of for a while is taken for dead; it was only stopped."""
     append = SessionStore.append
 
-    def lock(_: int, path: Path, wait_s: float = 2.0) -> None:
+    def lock(_: int, path: Path, *__: Any) -> None:
         file = _lock_file("alive", path)
-        until = time.monotonic() + wait_s
+        until = time.monotonic() + 2.0
         while file.exists() and time.time() - file.stat().st_mtime < 0.5:
             if time.monotonic() > until:
                 raise _busy(path)
