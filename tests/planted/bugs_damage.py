@@ -55,7 +55,7 @@ def the_repair_takes_an_lf_too() -> None:
     """One byte too many is cut off: the last good line has no LF any more, and the next sticks to
     it."""
     real = os.ftruncate
-    agent.store.os = With(os, ftruncate=lambda fd, size: real(fd, size - 1))  # type: ignore
+    agent.store.os = With(os, ftruncate=lambda fd, size: real(fd, max(size - 1, 0)))  # type: ignore
 
 
 @bug("L2", 0, "plain-answer", faults="damage")
