@@ -128,3 +128,13 @@ def test_the_agent_stands_it(faults: str, instant: str) -> None:
     assert done.error == ""
     assert len(done.schedules) >= 2
     assert {schedule.verdict for schedule in done.schedules} == {Verdict.PASS}
+
+
+@pytest.mark.slow
+def test_a_replaced_file_is_whole_at_every_byte() -> None:
+    """`write` and `edit`, killed after each byte that they write to a small file."""
+    scenario = load_scenario(str(SCENARIOS / "files" / "replaced-at-once.toml"))
+    result = run(scenario, torn="every", phases=(Phase.TORN,), select=lambda name: "file-" in name)
+    (done,) = result.scenarios
+    assert len(done.schedules) > 25
+    assert {schedule.verdict for schedule in done.schedules} == {Verdict.PASS}
