@@ -173,7 +173,13 @@ class SessionStore:
     def _sync_directories(self) -> None:
         """The names that lead to the file, as far as the agent makes them: .agent/sessions/FILE."""
         for directory in self.path.absolute().parents[:3]:
-            sync_directory(directory)
+            try:
+                sync_directory(directory)
+            except OSError as error:
+                raise StoreFailure(
+                    f"cannot make {directory} durable: {describe(error)}; no prompt was accepted: "
+                    "remove the cause, then the same `run` again"
+                ) from error
 
     def _refuse_foreign_id(self) -> None:
         named, found = session_id_of(self.path), self.state.header.id

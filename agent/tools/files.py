@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.durability import sync_directory
+from agent.failures import describe
 from agent.tools.base import CallContext, ToolError
 from agent.tools.paths import changeable
 
@@ -32,7 +33,8 @@ def temporary_beside(target: Path, call_id: str) -> Path:
 
 
 def replace_file(target: Path, content: bytes, context: CallContext) -> None:
-    """Give `target` (a real path) the content in one step. On OSError nothing has changed."""
+    """Give `target` (a real path) the content in one step. On OSError nothing has changed; a
+    ToolError says that it has, but that a loss of power could take it back."""
     temporary = temporary_beside(target, context.call_id)
     mode = _mode_of(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -49,10 +51,13 @@ def replace_file(target: Path, content: bytes, context: CallContext) -> None:
         sweep(temporary)
         raise
     if context.sync:
-        for directory in target.parents:  # the name, and the directories made for it
-            sync_directory(directory)
-            if directory == context.workspace:
-                break
+        try:
+            for directory in target.parents:  # the name, and the directories made for it
+                sync_directory(directory)
+                if directory == context.workspace:
+                    break
+        except OSError as error:
+            raise ToolError(f"written, but not durable yet: {describe(error)}") from error
 
 
 def sweep_call(workspace: Path, arguments: Mapping[str, Any], call_id: str) -> None:

@@ -157,11 +157,12 @@ class Case:
         return [e for e in self.evidence.of_launch(launch.index) if isinstance(e, Signal)]
 
     def log_errors(self, launch: Launch) -> list[Injected]:
-        """The errors that calls on the log returned in a launch because the schedule says so."""
+        """The errors that calls on the log, and syncs of directories, which hold its name, returned
+        in a launch because the schedule says so."""
         return [
             e
             for e in self.evidence.of_launch(launch.index)
-            if isinstance(e, Injected) and e.do.startswith("errno:") and e.at.startswith("log")
+            if isinstance(e, Injected) and e.do.startswith("errno:") and _of_the_log(e.at)
         ]
 
     @cached_property
@@ -259,6 +260,10 @@ class Case:
         """Does the process carry out a call? Its command line then holds a string of the call's
         arguments. Helpers of the target (a wrapper, a server for tools) do not."""
         return any(carries(event.argv, text) for text in self.argument_texts)
+
+
+def _of_the_log(place: str) -> bool:
+    return place.startswith("log") or (place.startswith("file:fsync[") and "/]" in place)
 
 
 def carries(argv: tuple[str, ...], text: str) -> bool:

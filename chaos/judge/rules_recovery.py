@@ -161,8 +161,8 @@ def _exit_code(case: Case, launch: Launch) -> Iterator[Violation]:
 def _went_on(case: Case, launch: Launch) -> Iterator[Violation]:
     """What a launch did after its log could not be synced: from then on nobody knows what of it is
     durable, whatever a later sync says."""
-    failed = (e for e in case.log_errors(launch) if "sync" in e.call and "EINTR" not in e.do)
-    first = next(failed, None)
+    errors = (e for e in case.log_errors(launch) if e.at.startswith("log") and "EINTR" not in e.do)
+    first = next((e for e in errors if "sync" in e.call), None)
     if first is None:
         return
     for event in case.evidence.of_launch(launch.index):

@@ -270,6 +270,19 @@ def test_what_cannot_be_synced_is_no_fact_of_this_process(
         end(again)
 
 
+def test_a_name_that_cannot_be_synced_begins_no_session(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(directory: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("agent.store.sync_directory", broken)
+    with SessionStore.open(path, create=True, durability="fsync") as store:
+        with pytest.raises(StoreFailure, match=f"cannot make {path.parent} durable: No space"):
+            store.begin(header())
+        assert path.read_bytes() == b""
+
+
 def test_ids_increase_though_the_clock_steps_back_an_hour(
     store: SessionStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

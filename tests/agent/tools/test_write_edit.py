@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.files import TEMPORARY_PREFIX, sweep_call, temporary_beside
+from agent.signals import AbortSwitch
+from agent.tools import CallContext
+from agent.tools.base import ToolError
+from agent.tools.files import TEMPORARY_PREFIX, replace_file, sweep_call, temporary_beside
+from tests.agent.support import no_abort
 from tests.agent.tools.conftest import Call
 
 
@@ -41,6 +45,21 @@ def test_a_link_inside_the_workspace_is_followed(workspace: Path, call: Call) ->
     call("write", path="link", content="new")
     assert (workspace / "link").is_symlink()
     assert (workspace / "real").read_text() == "new"
+
+
+def test_what_was_replaced_but_is_not_durable_is_said_to_be_so(
+    workspace: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("agent.tools.files.sync_directory", fail)
+    context = CallContext(
+        workspace, "018f0000-0000-7000-8000-000000000001", None, {}, no_abort(AbortSwitch()), True
+    )
+    with pytest.raises(ToolError, match="written, but not durable yet: Input/output error"):
+        replace_file(workspace / "a", b"new", context)
+    assert (workspace / "a").read_text() == "new"
 
 
 @pytest.mark.parametrize("step", ["write", "rename", "fchmod"])
