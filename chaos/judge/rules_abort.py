@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chaos.evidence import Answered, Ended, Event, Launch, LogWrite, Request, Signal
-from chaos.judge.case import Case, Where, broken, ended_from_outside
+from chaos.judge.case import Case, Where, broken, carries, ended_from_outside
 from chaos.judge.history import Call, History, Operation
 from chaos.judge.log import Fact
 from chaos.results import Violation
@@ -62,6 +62,8 @@ def _aborted(case: Case, event: Event, operation: Operation) -> bool:
 
 def _cancelled(case: Case, signal: Signal, event: Event) -> str:
     """What an event after a signal shows to be cancelled, in words; empty if nothing is."""
+    if isinstance(event, Ended) and _left_behind(case, event):
+        return ""
     if isinstance(event, Ended):
         return f"{' '.join(event.argv) or 'a process'!r} ended by signal {event.signal}"
     if not isinstance(event, Answered) or event.complete:
@@ -73,6 +75,15 @@ def _cancelled(case: Case, signal: Signal, event: Event) -> str:
             if request.order < signal.order and not by_the_mock:
                 return f"request {request.ordinal} cut off"
     return ""
+
+
+def _left_behind(case: Case, event: Ended) -> bool:
+    """Does the end of the call kill it, without an abort too? In a run without one, processes that
+    a tool left behind were ended by a signal; which program each had begun by then is chance."""
+    quiet = (known for known in case.references if not known.abort_asked)
+    ends = [e for known in quiet for e in known.evidence.events if isinstance(e, Ended)]
+    own = any(carries(event.argv, text) for text in case.argument_texts)
+    return any(e.argv == event.argv or not own for e in ends)
 
 
 def heeded(case: Case) -> Iterator[Violation]:

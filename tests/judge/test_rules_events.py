@@ -122,3 +122,19 @@ def test_l11_who_cannot_write_the_abort_down_may_end_its_tool() -> None:
 
     assert "L11" not in ids(story(failed=True).evidence(REFERENCE))
     assert "L11" in ids(story(failed=False).evidence(REFERENCE))
+
+
+def test_l11_what_a_tool_leaves_behind_is_killed_without_an_abort_too() -> None:
+    def story(*, signal: bool) -> Story:
+        story = asked().intent().exec().effect()
+        if signal:
+            story.signal()
+        story.ended().result()
+        if signal:
+            story.abort("model").finish("aborted").end(130)
+        else:
+            story.attempt().request().reply("deployed").finish().end()
+        return story.idle().probe()
+
+    assert "L11" in ids(story(signal=True).evidence(REFERENCE))
+    assert "L11" not in ids(story(signal=True).evidence(story(signal=False).evidence()))
