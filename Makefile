@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-CLOSED := $(addprefix scenarios/,plain-answer.toml safe-read-is-replayed.toml length-cuts-the-calls.toml)
-COLD   := $(addprefix scenarios/,plain-answer.toml deploy-is-never-repeated.toml)
+# What `make chaos` runs; `make chaos-full` runs all of scenarios/ and every family of faults.
+QUICK  := $(addprefix scenarios/,calls abort compaction regression)
+CLOSED := $(addprefix scenarios/calls/,plain-answer.toml safe-read-is-replayed.toml length-cuts-the-calls.toml)
+COLD   := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml)
+DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml three-calls-in-one-turn.toml)
 
-.PHONY: venv chaos chaos-closure test test-slow lint bench docs mutants clean
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs mutants clean
 
 venv: $(STAMP)
 
@@ -15,14 +18,25 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-# Every scenario with one kill; the crashes of crashes of three, to the closure; two of them cold.
+# Every scenario of QUICK with one kill; the crashes of crashes of three, to the closure; two of them cold.
 chaos: $(STAMP)
-	$(BIN)/chaos run scenarios --launch warm
+	$(BIN)/chaos run $(QUICK) --launch warm
 	$(BIN)/chaos run $(CLOSED) --launch warm --depth closure --report chaos-report-closed
 	$(BIN)/chaos run $(COLD) --launch exec --phases before,after --report chaos-report-cold
 
+# Everything: all scenarios with one kill, then the other families of faults. Prints its time.
+chaos-full: $(STAMP)
+	@date +%s > .chaos-full
+	$(BIN)/chaos run scenarios --launch warm --report chaos-report-full
+	$(BIN)/chaos run scenarios/damage/two-turns.toml --launch warm --faults damage --report chaos-report-damage
+	$(BIN)/chaos run scenarios/power-loss $(DISTURBED) --launch warm --faults power-loss --report chaos-report-power-loss
+	$(BIN)/chaos run $(DISTURBED) --launch warm --faults concurrent --report chaos-report-concurrent
+	$(BIN)/chaos run $(DISTURBED) --launch warm --faults signal --report chaos-report-signal
+	$(BIN)/chaos run $(DISTURBED) --launch warm --faults error --report chaos-report-error
+	@echo "chaos-full: $$(( $$(date +%s) - $$(cat .chaos-full) )) s"; rm .chaos-full
+
 chaos-closure: $(STAMP)
-	$(BIN)/chaos run scenarios --launch warm --depth closure
+	$(BIN)/chaos run $(QUICK) --launch warm --depth closure
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

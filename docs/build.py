@@ -1,7 +1,8 @@
 """Make the parts of the docs that come from the program itself: `make docs`.
 
-`docs/invariants.md` is generated from the rules and the planted bugs that prove them; with --runs
-the sample outputs in README.md come from real runs. A test fails when invariants.md is stale.
+`docs/invariants.md` is generated from the rules and the planted bugs that prove them,
+`docs/faults.md` from faults.toml; with --runs the sample outputs in README.md come from real runs.
+A test fails when one of the two is stale.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -20,6 +23,9 @@ from chaos.judge import RULES  # noqa: E402 - found by the line above
 from tests.planted.bugs import BUGS  # noqa: E402 - as above
 
 INVARIANTS = ROOT / "docs" / "invariants.md"
+FAULTS = ROOT / "docs" / "faults.toml"
+FAULTS_HEAD = ROOT / "docs" / "faults-head.md"
+FAULTS_PAGE = ROOT / "docs" / "faults.md"
 README = ROOT / "README.md"
 _FAMILIES = {
     "L": "The log",
@@ -61,10 +67,34 @@ def _rule(ident: str, statement: str, doc: str | None) -> str:
     return "".join(lines)
 
 
+def faults() -> str:
+    """The text of docs/faults.md."""
+    parts = [FAULTS_HEAD.read_text(encoding="utf-8").rstrip() + "\n"]
+    for known, heading in ((True, "Known classes"), (False, "Beyond them")):
+        parts.append(f"\n## {heading}\n\n| class | rules | scenarios | planted bugs |\n")
+        parts.append("|---|---|---|---|\n")
+        parts += [_class(each) for each in classes() if bool(each["number"]) == known]
+    return "".join(parts)
+
+
+def classes() -> list[dict[str, Any]]:
+    """The table of docs/faults.toml."""
+    found: list[dict[str, Any]] = tomllib.loads(FAULTS.read_text(encoding="utf-8"))["class"]
+    return found
+
+
+def _class(each: dict[str, Any]) -> str:
+    number = f"{each['number']}. " if each["number"] else ""
+    scenarios, planted = (
+        "<br>".join(f"`{name}`" for name in each[key]) for key in ("scenarios", "planted")
+    )
+    return f"| {number}{each['what']} | {' '.join(each['rules'])} | {scenarios} | {planted} |\n"
+
+
 def refresh_readme() -> None:
     """Put the output of real runs between the marks of README.md."""
     text = README.read_text(encoding="utf-8")
-    command = ["run", "scenarios", "--launch", "warm"]
+    command = ["run", "scenarios/calls", "--launch", "warm"]
     text = _between(text, "sweep", f"chaos {' '.join(command)}", _chaos(command))
     text = _between(
         text, "failure", "chaos run deploy.toml --launch warm --phases after", _planted_failure()
@@ -84,7 +114,7 @@ def _planted_failure() -> str:
         profile = profile.replace('module = "agent"', 'module = "tests.planted"')
         profile = profile.replace("[env]", f'[env]\nPYTHONPATH = "{ROOT}"')
         (here / "targets" / "agent.toml").write_text(profile, encoding="utf-8")
-        scenario = (ROOT / "scenarios" / "deploy-is-never-repeated.toml").read_text(
+        scenario = (ROOT / "scenarios" / "calls" / "deploy-is-never-repeated.toml").read_text(
             encoding="utf-8"
         )
         (here / "deploy.toml").write_text(scenario, encoding="utf-8")
@@ -106,5 +136,6 @@ def _between(text: str, mark: str, command: str, output: str) -> str:
 
 if __name__ == "__main__":
     INVARIANTS.write_text(invariants(), encoding="utf-8")
+    FAULTS_PAGE.write_text(faults(), encoding="utf-8")
     if "--runs" in sys.argv:
         refresh_readme()

@@ -19,7 +19,7 @@ import pytest
 from tenacity import RetryError, Retrying, stop_after_delay, wait_fixed
 
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIOS = ROOT / "scenarios"
+SCENARIOS = ROOT / "scenarios" / "calls"
 CHAOS = [sys.executable, "-m", "chaos"]
 
 

@@ -13,6 +13,8 @@ Source: design section 5.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from chaos.evidence import Evidence
 from chaos.judge import (
     rules_blocked,
@@ -42,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     *rules_end.RULES,  # R5
     *rules_process.RULES,
 )
+MOST = 20  # violations of one rule: an agent that goes round in circles breaks it at every turn
 STATEMENTS = {rule.id: rule.statement for rule in RULES}
 
 __all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge", "unaccounted"]
@@ -54,5 +57,5 @@ def judge(evidence: Evidence) -> list[Violation]:
         for case in cases_of(evidence)
         for rule in RULES
         if all(case.has(need) for need in rule.needs)
-        for violation in rule.check(case)
+        for violation in islice(rule.check(case), MOST)
     ]

@@ -32,6 +32,7 @@ __all__ = ["Fault", "Foreign", "MockProvider", "ProviderObserver"]
 _HOST = "127.0.0.1"
 _BACKLOG = 128
 _FOREIGN_KEPT = 100
+SPARE_REQUESTS = 50  # of a launch, beside two for each turn of the script: more lead nowhere
 
 
 class ProviderObserver(Protocol):
@@ -230,6 +231,10 @@ class MockProvider:
         """The answer to a complete request of the launch."""
         launch = self._launch
         assert launch is not None  # noqa: S101 - no request outlives the launch it belongs to
+        most = SPARE_REQUESTS + 2 * len(launch.turns)
+        if ordinal > most:
+            why = f"runaway: more than {most} requests for {len(launch.turns)} turns"
+            return error(400, why, f"{why}; the target goes round in circles")
         return decide(request, launch.turns, launch.faults.get(ordinal), launch.api_key)
 
     def decided(self, ordinal: int, request: Received, answer: Answer) -> None:

@@ -99,7 +99,7 @@ class Course:
             temporary=self.target.temporary,
             torn=torn,
         )
-        self.image = ""  # key of the last crash image
+        self.image = ""  # key of the last crash image, if nothing is done to it
         self.end = ""  # key of what the recovery left
         self._step = start.step if start else 0
         self._damaged = False
@@ -134,8 +134,7 @@ class Course:
             if role in may_follow or self._damaged:
                 launch = self._launch(role, self._step, self.scenario.steps[self._step].prompt)
                 if launch.killed:
-                    self.image = self._key_of(room.log())
-                    merged = merge(self.image) if self._kills_are_over() else None
+                    merged = self._merged(merge)
                     if merged is not None:
                         return self._evidence(merged)
                     continue
@@ -156,6 +155,14 @@ class Course:
             if "run" in may_follow:
                 self._launch("probe", end, PROBE_PROMPT)
         return self._evidence(None)
+
+    def _merged(self, merge: Callable[[str], str | None]) -> str | None:
+        """Who has judged this crash image already. One that something is still done to is nobody's
+        but this schedule's."""
+        if not self._kills_are_over():
+            return None
+        self.image = self._key_of(self.stage.room.log())
+        return merge(self.image)
 
     def beyond(self) -> Iterator[Beyond]:
         """The crash images that launches without a kill passed through, in order."""

@@ -26,9 +26,10 @@ from agent.mcp.servers import offered_tools
 from agent.signals import AbortSwitch
 from agent.tools import BUILTIN_TOOLS, CallContext, ToolResult
 from tests.agent.support import no_abort
+from tests.library import scenario_file
 
 PROGRAM = str(Path(__file__).parents[1] / "programs" / "mcp_server.py")
-SCENARIO = Path(__file__).parents[2] / "scenarios" / "mcp-call-is-never-repeated.toml"
+SCENARIO = Path(scenario_file("calls/mcp-call-is-never-repeated"))
 TOKEN = {"Authorization": "Bearer token"}
 CALL_ID = "018f0000-0000-7000-8000-000000000001"
 

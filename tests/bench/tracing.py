@@ -17,14 +17,15 @@ from chaos.provider.mock import MockProvider
 from chaos.scenario import load_scenario
 from tests.bench.figure import Figure
 from tests.launch.overhead import overhead
+from tests.library import scenario_file
 
-SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "three-calls-in-one-turn.toml"
+SCENARIO = scenario_file("calls/three-calls-in-one-turn")
 PAIRS = 20
 
 
 def measure() -> Iterator[Figure]:
     """Paired runs, traced and untraced in turn."""
-    scenario = load_scenario(str(SCENARIO))
+    scenario = load_scenario(SCENARIO)
     with tempfile.TemporaryDirectory() as directory, _model(scenario.turns) as base_url:
         root = Path(os.path.realpath(directory))
         for name, text in scenario.files.items():

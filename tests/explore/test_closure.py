@@ -7,7 +7,6 @@ with no more than a header is the empty image. No more, no fewer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,9 @@ from chaos.judge.log import read_log
 from chaos.results import Verdict
 from chaos.scenario import load_scenario
 from tests.explore.model import Log, Turns, closure
+from tests.library import scenario_file
 from tests.planted.support import run
 
-SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 COUNTED: list[tuple[str, Turns, int]] = [
     ("plain-answer", ((),), 8),
     ("safe-read-is-replayed", (("read",), ()), 22),
@@ -28,7 +27,7 @@ COUNTED: list[tuple[str, Turns, int]] = [
 
 @pytest.mark.parametrize(("name", "turns", "images"), COUNTED)
 def test_it_has_exactly_the_images_of_the_model(name: str, turns: Turns, images: int) -> None:
-    result = run(load_scenario(str(SCENARIOS / f"{name}.toml")), depth=None, keep=True)
+    result = run(load_scenario(scenario_file(name)), depth=None, keep=True)
     (scenario,) = result.scenarios
     assert scenario.error == ""
     assert {r.verdict for r in scenario.schedules} == {Verdict.PASS}

@@ -12,13 +12,13 @@ import pytest
 from chaos.points import Phase
 from chaos.results import ScenarioResult, Verdict
 from chaos.scenario import load_scenario
-from tests.planted.support import SCENARIOS, run
+from tests.library import SCENARIOS
+from tests.planted.support import run
 
 FEW = ("plain-answer", "deploy-is-never-repeated", "safe-read-is-replayed")
 ALL = [
     pytest.param(path, id=path.stem, marks=() if path.stem in FEW else pytest.mark.slow)
-    for path in sorted(SCENARIOS.rglob("*.toml"))
-    if "targets" not in path.parts
+    for path in SCENARIOS.values()
 ]
 
 

@@ -10,14 +10,14 @@ from chaos.results import ScenarioResult, ScheduleResult, SweepResult
 from chaos.scenario import Scenario, load_scenario
 from chaos.supervise.sweep import sweep
 from chaos.target import parse_target
+from tests.library import scenario_file
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = ROOT / "scenarios"
 
 
 def planted(scenario: str, bug: str) -> Scenario:
     """The scenario of this repository, run against the agent with `bug`."""
-    sound = load_scenario(str(SCENARIOS / f"{scenario}.toml"))
+    sound = load_scenario(scenario_file(scenario))
     source = (
         sound.target.source.replace('"-m", "agent"', f'"-m", "tests.planted", "{bug}"')
         .replace('module = "agent"', 'module = "tests.planted"')

@@ -256,9 +256,18 @@ def test_requests_of_several_connections_are_each_answered(stage: Stage) -> None
 
 def test_pipelined_requests_are_answered_in_turn(stage: Stage) -> None:
     sock = stage.connect()
+    sock.sendall(stage.request() * 40 + stage.request(connection="close"))
+    stage.serve_until(lambda: ("answered", 41, True) in stage.journal.lines)
+    assert read_all(sock).count(b"HTTP/1.1 200") == 41
+
+
+def test_who_goes_round_in_circles_is_refused(stage: Stage) -> None:
+    sock = stage.connect()
     sock.sendall(stage.request() * 200 + stage.request(connection="close"))
     stage.serve_until(lambda: ("answered", 201, True) in stage.journal.lines)
-    assert read_all(sock).count(b"HTTP/1.1 200") == 201
+    answers = read_all(sock)
+    assert answers.count(b"HTTP/1.1 200") + answers.count(b"HTTP/1.1 400") == 201
+    assert b"the target goes round in circles" in answers
 
 
 def test_a_client_that_waits_for_100_continue_is_told_to_go_on(stage: Stage) -> None:

@@ -19,9 +19,10 @@ from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.course import Course
 from chaos.supervise.lane import Lane
 from chaos.supervise.workshop import workshop
+from tests.library import scenario_file
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = load_scenario(str(ROOT / "scenarios" / "plain-answer.toml"))
+SCENARIO = load_scenario(scenario_file("calls/plain-answer"))
 RECORDS = 3
 
 

@@ -15,10 +15,11 @@ from chaos.errors import HarnessError
 from chaos.results import ScheduleResult, SweepResult
 from chaos.scenario import load_scenario
 from chaos.supervise.sweep import sweep
+from tests.library import scenario_file
 from tests.planted.support import Silent, options
 
 distributed = pytest.importorskip("distributed")
-SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "plain-answer.toml"
+SCENARIO = Path(scenario_file("calls/plain-answer"))
 
 # Dask's own processes and sockets end when they end; what they say on the way is not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -15,7 +15,8 @@ from chaos.supervise.disturbed import error_schedules, events_of, signal_schedul
 from chaos.supervise.rivals import concurrent_schedules
 from chaos.target import load_target
 from tests.judge.build import AGENT_PID, Story, deploy
-from tests.planted.support import SCENARIOS, run
+from tests.library import scenario_file
+from tests.planted.support import run
 
 DEPLOY = """\
 name = "deploy"
@@ -122,7 +123,7 @@ def test_an_event_that_never_happened_proves_nothing() -> None:
     ],
 )
 def test_the_agent_stands_it(faults: str, instant: str) -> None:
-    scenario = load_scenario(str(SCENARIOS / "plain-answer.toml"))
+    scenario = load_scenario(scenario_file("calls/plain-answer"))
     result = run(scenario, faults=faults, jobs=1, select=lambda name: instant in name)
     (done,) = result.scenarios
     assert done.error == ""
@@ -133,7 +134,7 @@ def test_the_agent_stands_it(faults: str, instant: str) -> None:
 @pytest.mark.slow
 def test_a_replaced_file_is_whole_at_every_byte() -> None:
     """`write` and `edit`, killed after each byte that they write to a small file."""
-    scenario = load_scenario(str(SCENARIOS / "files" / "replaced-at-once.toml"))
+    scenario = load_scenario(scenario_file("files/replaced-at-once"))
     result = run(scenario, torn="every", phases=(Phase.TORN,), select=lambda name: "file-" in name)
     (done,) = result.scenarios
     assert len(done.schedules) > 25

@@ -13,6 +13,7 @@ from chaos.points import Schedule
 from chaos.results import Verdict
 from chaos.scenario import load_scenario
 from chaos.supervise.lane import Lane, explore, references
+from tests.library import scenario_file
 
 ROOT = Path(__file__).resolve().parents[2]
 THREE_RUNS = "run: none; run: none; run: none; "
@@ -31,7 +32,7 @@ def _lane(tmp_path: Path) -> Iterator[Lane]:
 
 
 def carry_out(lane: Lane, *schedules: str) -> list[Explored]:
-    scenario = load_scenario(str(ROOT / "scenarios" / "compact-once.toml"))
+    scenario = load_scenario(scenario_file("compaction/compact-once"))
     branches = tuple(Branch(text, Schedule.parse(text)) for text in schedules)
     runs = references(lane, Work(scenario, "warm"))
     return explore(lane, Work(scenario, "warm", branches, references=runs, keep=True))

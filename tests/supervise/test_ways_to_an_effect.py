@@ -10,9 +10,10 @@ import pytest
 from chaos.provider.script import ToolCall
 from chaos.results import ScheduleResult, Verdict
 from chaos.scenario import Scenario, load_scenario
+from tests.library import scenario_file
 from tests.planted.support import run
 
-SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "deploy-is-never-repeated.toml"
+SCENARIO = Path(scenario_file("calls/deploy-is-never-repeated"))
 SEEN = {
     "write": 'echo ping >> "$CHAOS_EFFECTS"',
     "copy_file_range": 'echo ping > x; cp x "$CHAOS_EFFECTS"',
