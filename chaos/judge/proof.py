@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from chaos.damage import DAMAGE, Damage
 from chaos.errors import UsageError
 from chaos.evidence import (
     Answered,
@@ -38,21 +37,16 @@ from chaos.evidence import (
     Request,
     Signal,
 )
-from chaos.judge.case import shown
+from chaos.judge.continuity import SYNCS, WRITES, continuity, difference, where
 from chaos.judge.log import point_name, split_torn
 from chaos.points import EVENT, KillPoint, Phase, Schedule, Scope
 
 SIGKILL = 9
 
-_WRITES = frozenset(
-    {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", "splice"}
-)
-_SYNCS = frozenset({"fsync", "fdatasync"})
-
 
 def inexact(evidence: Evidence) -> list[str]:
     """Why the kills of this schedule prove nothing. Empty: they are exact."""
-    return [*_planned(evidence), *_unseen(evidence), *_continuity(evidence)]
+    return [*_planned(evidence), *_unseen(evidence), *continuity(evidence)]
 
 
 def kill_faults(kill: Kill, blobs: Blobs) -> list[str]:
@@ -79,7 +73,7 @@ def kill_faults(kill: Kill, blobs: Blobs) -> list[str]:
     if isinstance(promised, str):
         faults.append(promised)
     elif promised != after:
-        faults.append(f"the bytes at death differ from the promise: {_difference(promised, after)}")
+        faults.append(f"the bytes at death differ from the promise: {difference(promised, after)}")
     return faults
 
 
@@ -93,7 +87,7 @@ def _kept(point: KillPoint, kill: Kill) -> int:
 def _returned_as_due(point: KillPoint, kill: Kill, kept: int) -> bool:
     if point.phase is Phase.BEFORE:
         return kill.returned is None
-    if kill.call in _WRITES:
+    if kill.call in WRITES:
         return kill.returned == kept
     return kill.returned is not None and kill.returned >= 0  # an open returns a descriptor
 
@@ -101,9 +95,9 @@ def _returned_as_due(point: KillPoint, kill: Kill, kept: int) -> bool:
 def _promised(kill: Kill, phase: Phase, blobs: Blobs) -> bytes | str:
     """The bytes that the log must hold; or why they cannot be told."""
     before = blobs.get(kill.before)
-    if phase is Phase.BEFORE or kill.call in _SYNCS:
+    if phase is Phase.BEFORE or kill.call in SYNCS:
         return before
-    if kill.call in _WRITES:
+    if kill.call in WRITES:
         return _written(before, blobs.get(kill.payload), kill)
     make = _REPLACED.get(kill.call)
     if make is None:
@@ -159,21 +153,21 @@ def _planned(evidence: Evidence) -> Iterator[str]:
         if planned.kill is not None and index >= len(evidence.launches):
             yield f"launch {index + 1}: never started, its kill at {planned.kill} is missing"
     for launch in evidence.launches:
-        where = _where(launch)
+        here = where(launch)
         yield from _befell(evidence, launch, schedule)
         wanted, kill = schedule.kill_at(launch.index), kills.get(launch.index)
         if kill is None:
             if wanted is not None:
-                yield f"{where}: {wanted} was never reached; it ended {_end(launch)}"
+                yield f"{here}: {wanted} was never reached; it ended {_end(launch)}"
             elif launch.killed:
-                yield f"{where}: it was killed, but no proof of that was recorded"
+                yield f"{here}: it was killed, but no proof of that was recorded"
             continue
         if str(wanted) != kill.point:
-            yield f"{where}: expected a kill at {wanted or 'no point'}, found one at {kill.point}"
+            yield f"{here}: expected a kill at {wanted or 'no point'}, found one at {kill.point}"
         if not launch.killed:
-            yield f"{where}: a kill at {kill.point} was recorded, but it ended {_end(launch)}"
-        yield from (f"{where}: {fault}" for fault in kill_faults(kill, evidence.blobs))
-        yield from (f"{where}: {fault}" for fault in _meaning(evidence, kill))
+            yield f"{here}: a kill at {kill.point} was recorded, but it ended {_end(launch)}"
+        yield from (f"{here}: {fault}" for fault in kill_faults(kill, evidence.blobs))
+        yield from (f"{here}: {fault}" for fault in _meaning(evidence, kill))
 
 
 def _befell(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[str]:
@@ -186,7 +180,7 @@ def _befell(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[
     for what in schedule.of(launch.index).first:
         word, _, said = what.partition(": ")
         if word == EVENT and said.partition(" at ")[0] not in done:
-            yield f"{_where(launch)}: {said} never happened; it ended {_end(launch)}"
+            yield f"{where(launch)}: {said} never happened; it ended {_end(launch)}"
 
 
 def _meaning(evidence: Evidence, kill: Kill) -> Iterator[str]:
@@ -290,103 +284,7 @@ def _bare(point: str) -> str:
 def _unseen(evidence: Evidence) -> Iterator[str]:
     for launch in evidence.launches:
         for change in launch.unseen:
-            yield f"{_where(launch)}: a durable change passed by the engine unseen: {change}"
-
-
-def _continuity(evidence: Evidence) -> Iterator[str]:
-    """The log is the same from event to event, but for the calls that were seen to change it."""
-    name, earlier = None, None  # of the log now, and before the last event
-    for launch in evidence.launches:
-        where = _where(launch)
-        if name is not None:
-            yield from (f"{where}: {fault}" for fault in _between(launch, name, evidence.blobs))
-        name = earlier = launch.log_before
-        for event in evidence.of_launch(launch.index):
-            fault = _step(event, name, earlier, evidence.blobs)
-            if fault:
-                yield f"{where}, event {event.order}: {fault}"
-            earlier, name = name, _log_after(event, name)
-        if launch.log_after != name:
-            yield f"{where}: the log changed after its last event"
-            name = launch.log_after
-
-
-def _between(launch: Launch, name: str, blobs: Blobs) -> Iterator[str]:
-    """Before a launch, the log is what the launch before left, or what was done to that."""
-    found, expected = blobs.get(launch.log_before), blobs.get(name)
-    for what in launch.first:
-        word, _, how = what.partition(": ")
-        if word != DAMAGE:
-            return
-        try:
-            expected = Damage.parse(how).apply(expected)
-        except UsageError as error:
-            yield str(error)
-            return
-    if found != expected:
-        planned = f", not by {', '.join(launch.first)} alone" if launch.first else ""
-        yield f"the log changed between two launches{planned}"
-
-
-def _log_after(event: Event, name: str) -> str:
-    if isinstance(event, Kill):
-        return event.log_after
-    return getattr(event, "log", name)
-
-
-def _step(event: Event, name: str, earlier: str, blobs: Blobs) -> str | None:
-    """What is wrong with an event that found the log `name`, and `earlier` one event before."""
-    if isinstance(event, LogWrite):
-        return _write_fault(event, blobs.get(name), blobs.get(event.log))
-    if isinstance(event, Kill) and event.point.startswith("log"):
-        # The killed call may have been recorded as a LogWrite of its own just before.
-        if event.before not in (name, earlier):
-            return "the log at the entry of the killed call is not the log of the event before"
-        if name not in (event.after, event.before):
-            return "the log changed between the killed call and the death"
-        return None
-    if _log_after(event, name) != name:
-        return f"the log changed before this {type(event).__name__}, and no call was seen to do it"
-    return None
-
-
-def _write_fault(event: LogWrite, before: bytes, after: bytes) -> str | None:
-    """Does the change fit the call, as far as its offset and its return value tell?"""
-    done = max(event.returned or 0, 0)
-    if event.call in _WRITES:
-        if event.returned is None or not done or event.offset < 0:
-            expected = len(before)
-            same = after == before if not done else after.startswith(before)
-        else:
-            end = event.offset + done
-            expected = max(len(before), end)
-            same = (
-                len(after) == expected
-                and after[: event.offset] == before[: event.offset].ljust(event.offset, b"\0")
-                and after[end:] == before[end:]
-            )
-    elif event.call in _SYNCS or event.returned is None or event.returned < 0:
-        expected, same = len(before), after == before
-    else:
-        return None  # a truncate or a rename may do anything to it
-    if same:
-        return None
-    return (
-        f"{event.call} at {event.offset} returned {event.returned}: expected a log of {expected} "
-        f"bytes, changed there only, found {len(after)} bytes; {_difference(before, after)}"
-    )
-
-
-def _difference(expected: bytes, found: bytes) -> str:
-    """Where two byte strings part."""
-    if expected == found:
-        return "the bytes are equal"
-    pairs = zip(expected, found, strict=False)
-    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(expected), len(found)))
-    return (
-        f"from byte {at} expected {shown(repr(expected[at : at + 40]))} of {len(expected)}, "
-        f"found {shown(repr(found[at : at + 40]))} of {len(found)}"
-    )
+            yield f"{where(launch)}: a durable change passed by the engine unseen: {change}"
 
 
 def _end(launch: Launch) -> str:
@@ -395,7 +293,3 @@ def _end(launch: Launch) -> str:
     if launch.signal is not None:
         return f"by signal {launch.signal}"
     return f"with exit code {launch.exit_code}"
-
-
-def _where(launch: Launch) -> str:
-    return f"launch {launch.index + 1} ({launch.role})"
