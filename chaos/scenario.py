@@ -10,16 +10,17 @@ Does not know which kill points exist: the run without a kill tells.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.damage import DAMAGE, Damage
 from chaos.errors import UsageError
 from chaos.points import KillPoint, Phase, Schedule, Scope
 from chaos.provider.script import Turn
 from chaos.scenario_events import PlannedEvent, read_events
+from chaos.scenario_schedule import read_schedule
 from chaos.scenario_script import check_reach, read_turns
 from chaos.target import Target, TargetNotFound, load_target, read_files, read_text
 from chaos.toml_table import Table, nearest, read_toml
@@ -96,6 +97,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
     steps = _steps(root, target)
     turns = read_turns(root)
     events = read_events(root)
+    _spare_the_log(root, events, target)
     check_reach(
         root,
         {index: step.prompt for index, step in enumerate(steps) if step.do == "run"},
@@ -114,7 +116,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
         steps=steps,
         turns=turns,
         events=events,
-        kill=_kill(root, {step.do for step in steps}),
+        kill=_kill(root, {step.do for step in steps}, target.durability),
         expect_effects=effects,
         expect_outcome=outcome,
         expect_blocked=blocked,
@@ -161,12 +163,25 @@ def _steps(root: Table, target: Target) -> tuple[Step, ...]:
     return tuple(steps) or (Step("run", DEFAULT_PROMPT),)
 
 
-def _kill(root: Table, done: Collection[str]) -> KillSelection:
+def _spare_the_log(root: Table, events: Sequence[PlannedEvent], target: Target) -> None:
+    """What a launch finds changed is not the target's own state: that is `damage`'s business."""
+    for table, event in zip(root.tables("event"), events, strict=True):
+        path = posixpath.normpath(event.argument.partition("=")[0])
+        inside = any(f"{path}/".startswith(f"{own.rstrip('/')}/") for own in target.state)
+        if event.kind in ("write", "delete") and (path == "." or inside):
+            raise table.error(
+                f"{event.do!r} would change where the session lies; a schedule can damage the log: "
+                "'damage: cut@100'",
+                "do",
+            )
+
+
+def _kill(root: Table, done: Collection[str], durability: str) -> KillSelection:
     table = root.table("kill")
     table.only("points", "phases", "steps", "scope", "schedule")
     scope = _scope(table)
     if "schedule" in table:
-        return _one_schedule(table, scope)
+        return _one_schedule(table, scope, durability)
     known: tuple[str, ...] = tuple(map(str, Phase))
     phases = table.texts("phases", known)
     for index, phase in enumerate(phases):
@@ -198,16 +213,12 @@ def _scope(table: Table) -> Scope | None:
     return Scope(scope)
 
 
-def _one_schedule(table: Table, scope: Scope | None) -> KillSelection:
+def _one_schedule(table: Table, scope: Scope | None, durability: str) -> KillSelection:
     others = [name for name in table.names() if name not in ("schedule", "scope")]
     if others:
         raise table.error(f"kill.schedule says it all; leave {others[0]!r} out", others[0])
     try:
-        schedule = Schedule.parse(table.text("schedule"))
-        for what in (what for launch in schedule.launches for what in launch.first):
-            word, _, how = what.partition(": ")
-            if word == DAMAGE:
-                Damage.parse(how)
+        schedule = read_schedule(table.text("schedule"), durability)
     except UsageError as error:
         raise table.error(f"kill.schedule: {error}", "schedule") from None
     return KillSelection((), tuple(Phase), scope=scope, schedule=schedule)

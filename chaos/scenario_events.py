@@ -72,9 +72,9 @@ _CALL = "'log:NAME#N/before', 'file:CALL[PATH]#N/before', 'effect:NAME#N/before'
 _ANYWHERE = f"'provider:N/request', or {_CALL}"
 _KINDS = {
     "provider": _Kind(r".+", "provider:FAULT", _at_a_request, "'provider:N/request'"),
-    "signal": _Kind(r"INT|TERM", "signal:INT", _anywhere, _ANYWHERE),
+    "signal": _Kind(r"INT|TERM", "signal:INT or signal:TERM", _anywhere, _ANYWHERE),
     "errno": _Kind(
-        r"(?P<errno>ENOSPC|EIO|EDQUOT|EINTR)(\*(?P<times>[1-9][0-9]{0,6})?)?",
+        r"(?P<errno>ENOSPC|EIO|EDQUOT|EINTR)(\*(?P<times>[1-9][0-9]{0,6})|(?<!EINTR)\*)?",
         "errno:ENOSPC, errno:EIO*3 (the next three calls), errno:ENOSPC* (from then on)",
         _before_a_call,
         "'log:NAME#N/before' or 'file:CALL[PATH]#N/before'",
@@ -82,11 +82,16 @@ _KINDS = {
     "short": _Kind(
         r"[1-9][0-9]{0,9}", "short:BYTES", _before_a_call, "'log:NAME#N/before' or 'file:…/before'"
     ),
-    "stop": _Kind(r"[0-9]{1,3}(\.[0-9]+)?s", "stop:2s", _anywhere, _ANYWHERE),
+    "stop": _Kind(r"[0-9](\.[0-9]+)?s", "stop:2s (less than 10 s)", _anywhere, _ANYWHERE),
     "resume": _Kind(r"", "resume (a second one, while the first is stopped)", _anywhere, _ANYWHERE),
     "set": _Kind(r"[A-Za-z_][A-Za-z0-9_]*=.*", "set:NAME=VALUE", _at_the_start, f"'{START}'"),
-    "write": _Kind(rf"{_PATH}=(?s:.*)", "write:PATH=TEXT", _at_the_start, f"'{START}'"),
-    "delete": _Kind(_PATH, "delete:PATH", _at_the_start, f"'{START}'"),
+    "write": _Kind(
+        rf"{_PATH}=(?s:.*)",
+        "write:PATH=TEXT (a path inside the workspace)",
+        _at_the_start,
+        f"'{START}'",
+    ),
+    "delete": _Kind(_PATH, "delete:PATH (inside the workspace)", _at_the_start, f"'{START}'"),
     "move": _Kind(
         r"[A-Za-z0-9_-]{1,64}",
         "move:NAME (the workspace is another directory, for this launch)",
@@ -94,10 +99,14 @@ _KINDS = {
         f"'{START}'",
     ),
     "clock": _Kind(
-        r"(?P<shift>[+-][0-9]{1,6})(?P<unit>[smhd])", "clock:-1h", _at_the_start, f"'{START}'"
+        r"(?P<shift>[+-][0-9]{1,3})(?P<unit>[smhd])",
+        "clock:-1h (at most 999 of s, m, h or d)",
+        _at_the_start,
+        f"'{START}'",
     ),
 }
 KINDS = tuple(_KINDS)
+CALL_KINDS = ("signal", "errno", "short", "stop", "resume")  # what befalls a running launch
 FOREVER = 1 << 62  # times
 
 
@@ -178,25 +187,40 @@ def read_events(root: Table) -> tuple[PlannedEvent, ...]:
     return tuple(events)
 
 
+def check_act(do: str, at: str) -> None:
+    """Is this an act, and can it happen at this instant? Raises UsageError."""
+    fault = _fault(do, at)
+    if fault is not None:
+        raise UsageError(fault[0])
+
+
+def _fault(do: str, at: str) -> tuple[str, str] | None:
+    """What is wrong with an act at an instant, and which of the two it is."""
+    name, colon, argument = do.partition(":")
+    kind = _KINDS.get(name)
+    if kind is None or bool(colon) != bool(kind.argument):
+        known = ", ".join(each.written for each in _KINDS.values())
+        return f"not an event: {do!r}{nearest(name, _KINDS)}; there are {known}", "do"
+    if not re.fullmatch(kind.argument, argument):
+        return f"not an event: {do!r}; expected {kind.written}", "do"
+    if name == "provider":
+        try:
+            Fault.parse(do)
+        except ScenarioError as error:
+            return str(error), "do"
+    if not kind.can_happen(at):
+        return f"{do!r} cannot happen at {at!r}; expected {kind.instants}", "at"
+    return None
+
+
 def _event(table: Table) -> PlannedEvent:
     table.only("launch", "at", "do")
     do = table.text("do")
-    name, colon, argument = do.partition(":")
-    kind = _KINDS.get(name)
+    kind = _KINDS.get(do.partition(":")[0])
     before = kind is not None and kind.can_happen is _at_the_start
     at = START if "at" not in table and before else table.text("at")
     event = PlannedEvent(table.whole("launch", least=1), at, do)
-    if kind is None or bool(colon) != bool(kind.argument):
-        known = ", ".join(each.written for each in _KINDS.values())
-        raise table.error(f"not an event: {do!r}{nearest(name, _KINDS)}; there are {known}", "do")
-    if not re.fullmatch(kind.argument, argument):
-        raise table.error(f"not an event: {do!r}; expected {kind.written}", "do")
-    try:
-        _ = event.fault
-    except ScenarioError as error:
-        raise table.error(str(error), "do") from None
-    if not kind.can_happen(event.at):
-        raise table.error(
-            f"{event.do!r} cannot happen at {event.at!r}; expected {kind.instants}", "at"
-        )
+    fault = _fault(do, at)
+    if fault is not None:
+        raise table.error(*fault)
     return event

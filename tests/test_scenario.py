@@ -459,6 +459,21 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         ),
         (
             TURN,
+            TURN + '\n[[event]]\nlaunch = 2\ndo = "delete:.agent/sessions"\n',
+            "s.toml:8: 'delete:.agent/sessions' would change where the session lies; a schedule",
+        ),
+        (
+            TURN,
+            TURN + '\n[[event]]\nlaunch = 2\ndo = "write:.=x"\n',
+            "s.toml:8: 'write:.=x' would change where the session lies; a schedule can damage the",
+        ),
+        (
+            TURN,
+            TURN + EVENT.replace("provider:500", "errno:EINTR*"),
+            "s.toml:9: not an event: 'errno:EINTR*'; expected errno:ENOSPC, errno:EIO*3 (the next",
+        ),
+        (
+            TURN,
             TURN + EVENT + EVENT,
             "s.toml:13: launch 1 has an event at provider:1/request already: provider:500; an "
             "instant has one provider at most",

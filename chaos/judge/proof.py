@@ -35,6 +35,7 @@ from chaos.evidence import (
     Launch,
     LogWrite,
     Request,
+    Rival,
     Signal,
 )
 from chaos.judge.continuity import SYNCS, WRITES, continuity, difference, where
@@ -155,6 +156,7 @@ def _planned(evidence: Evidence) -> Iterator[str]:
     for launch in evidence.launches:
         here = where(launch)
         yield from _befell(evidence, launch, schedule)
+        yield from _started(evidence, launch, schedule)
         wanted, kill = schedule.kill_at(launch.index), kills.get(launch.index)
         if kill is None:
             if wanted is not None:
@@ -168,6 +170,15 @@ def _planned(evidence: Evidence) -> Iterator[str]:
             yield f"{here}: a kill at {kill.point} was recorded, but it ended {_end(launch)}"
         yield from (f"{here}: {fault}" for fault in kill_faults(kill, evidence.blobs))
         yield from (f"{here}: {fault}" for fault in _meaning(evidence, kill))
+
+
+def _started(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[str]:
+    """As many processes started at once as the schedule says, and each one's end is told."""
+    wanted = schedule.of(launch.index).starts
+    ended = (e.held is None for e in evidence.of_launch(launch.index) if isinstance(e, Rival))
+    found = 1 + sum(ended)
+    if found != wanted and not launch.timed_out:
+        yield f"{where(launch)}: expected {wanted} starts at one instant, found {found}"
 
 
 def _befell(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[str]:

@@ -201,8 +201,9 @@ def idle_does_nothing(case: Case) -> Iterator[Violation]:
     tool. Fails on any act, be its sum nothing. A wrapper that starts the target anew is not an
     act. Not judged where the first one fell over and left work to do (L7, R2); its exit code is
     R2's business."""
-    if not case.settled:
-        return
+    end = case.end
+    if not case.settled or (case.blocked and end is not None and end.launch.changed):
+        return  # what held it up was taken back: there is something to do
     for launch in case.evidence.launches:
         if launch.role != "idle":
             continue

@@ -122,8 +122,7 @@ def lose(room: Room, how: str, state: Unsynced) -> None:
     try:
         left = state.after(Loss.parse(how))
     except UsageError as error:
-        why = f"{WORD}: {error}; the target does not do the same thing twice"
-        raise HarnessError(why) from None
+        raise HarnessError(f"{WORD}: {error}") from None
     log = left.pop(state.log, None)
     room.lay_log(log)
     room.lay_files(left)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from chaos.evidence import Evidence
 from chaos.explore.walk import Walk
 from chaos.explore.work import Branch, Explored, Work
-from chaos.options import SweepOptions
+from chaos.options import FAULTS, SweepOptions
 from chaos.points import Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
@@ -74,7 +74,10 @@ class Progress:
             self._notes = losses.could_be_lost(self.scenario, references[0])
         family = FAMILIES[self.options.faults]
         groups = family(self.scenario, references[0], Wanted(self._phases, self.options.torn))
-        return self._units(self._blocks(groups))
+        units = self._units(self._blocks(groups))
+        if sum(len(unit.work.branches) for unit in units) == 1 and self.options.faults != FAULTS[0]:
+            self._notes += (f"--faults {self.options.faults} finds nothing to do here",)
+        return units
 
     def _blocks(self, groups: Groups) -> Iterator[tuple[Schedule, list[Branch]]]:
         """The branches that are wanted, in blocks that start from one image."""

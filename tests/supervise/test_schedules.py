@@ -76,3 +76,14 @@ def test_a_target_that_does_wrong_is_no_fault_of_the_scenario() -> None:
 
 def test_what_only_a_launch_after_a_kill_can_reach_is_not_known() -> None:
     assert len(points(signal(3, "log:assistant#1/after"))) == 11
+
+
+def test_each_selector_must_name_a_point_of_the_run() -> None:
+    chosen = (
+        f'{DEPLOY}[kill]\npoints = ["log:header#1/after", "log:nonsense", "provider:7/request"]\n'
+    )
+    with pytest.raises(ScenarioError, match="log:nonsense, provider:7/request: no such point"):
+        points(chosen)
+    assert points(chosen, stderr="Traceback (most recent call last):") == [
+        "run: log:header#1/after"
+    ]
