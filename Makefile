@@ -41,9 +41,11 @@ chaos-closure: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest
 
-# The tests marked slow: equal verdicts of warm and cold, killed and harvested, on all scenarios …
+# The tests marked slow (equal verdicts of warm and cold, killed and harvested, on all scenarios; a log
+# cut at every byte; images against the model), and a stream cut at every byte. The better part of an hour.
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest --slow
+	CHAOS_FULL=1 $(BIN)/python -m pytest tests/provider/test_every_byte.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,12 +8,13 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from chaos.launch.model import Command
 from chaos.provider.mock import MockProvider
+from chaos.provider.script import Turn
 from chaos.scenario import load_scenario
 from tests.bench.figure import Figure
 from tests.launch.overhead import overhead
@@ -50,7 +51,7 @@ def measure() -> Iterator[Figure]:
 
 
 @contextmanager
-def _model(turns: object) -> Iterator[str]:
+def _model(turns: Sequence[Turn]) -> Iterator[str]:
     """The mock provider in a thread of its own, so that both ways find the same server."""
 
     class Journal:
@@ -60,7 +61,9 @@ def _model(turns: object) -> Iterator[str]:
         def answered(self, ordinal: int, complete: bool) -> None: ...
 
     mock = MockProvider()
-    base_url = mock.begin("bench", turns, {}, Journal())  # type: ignore[arg-type]
+    # All runs are one launch to it: the script is repeated, so that it does not take them for one
+    # target that goes round in circles.
+    base_url = mock.begin("bench", tuple(turns) * 100, {}, Journal())  # type: ignore[arg-type]
     done_r, done_w = os.pipe()
 
     def serve() -> None:
