@@ -26,18 +26,22 @@ def commands(program: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_invariants_md_is_generated_from_the_rules() -> None:
+def test_generated_pages_are_not_stale() -> None:
     spec = importlib.util.spec_from_file_location("docs_build", ROOT / "docs" / "build.py")
     assert spec is not None
     assert spec.loader is not None
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     assert (ROOT / "docs" / "invariants.md").read_text(encoding="utf-8") == build.invariants()
+    assert (ROOT / "docs" / "faults.md").read_text(encoding="utf-8") == build.faults()
 
 
 @pytest.mark.parametrize(("page", "command"), commands("chaos"))
 def test_every_chaos_command_is_one(page: str, command: str) -> None:
-    assert parse(command.replace("…", "x").split()).command
+    words = command.replace("…", "x").split()
+    assert parse(words).command
+    named = [word for word in words if word.startswith("scenarios/") and "ping" not in word]
+    assert [word for word in named if not (ROOT / word).exists()] == []
 
 
 @pytest.mark.parametrize(("page", "command"), commands("make"))
