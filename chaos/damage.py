@@ -23,10 +23,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from chaos.errors import UsageError
-from chaos.points import torn_ends
+from chaos.points import DAMAGE, torn_ends
 
 LF = b"\n"
-DAMAGE = "damage"  # how a schedule calls it: "damage: cut@812"
 _NUL_BYTES = 64  # of a run that is listed, where nothing else gives its length
 _MOST_NUL_BYTES = 1 << 24
 _NUMBER = "(?:0|[1-9][0-9]{0,15})"

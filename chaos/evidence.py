@@ -20,6 +20,12 @@ BLOB = "the name of a blob"
 Sha = Annotated[str, BLOB]  # lower-case hex SHA-256 of a blob; ABSENT where there was no file
 ABSENT: Sha = ""
 
+# System calls by what they do to a file: bring bytes to a place in it; change no byte.
+WRITES = frozenset(
+    {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", "splice"}
+)
+SYNCS = frozenset({"fsync", "fdatasync"})
+
 LOG_NAME = "LOG"  # of the session log, where its own name is a matter of chance
 
 # Launches that carry out steps of the scenario: kills are tried in them. Idle and probe follow.
@@ -216,6 +222,11 @@ class Signal:
     name: str  # INT, TERM
     at: str  # the instant, as the scenario names it: "effect:deploy#1/before"
     log: Sha  # the log when it was sent
+
+    @property
+    def do(self) -> str:
+        """The event, as a scenario writes it."""
+        return f"signal:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

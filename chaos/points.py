@@ -18,7 +18,7 @@ points exist in a run, nor what an intervention does.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -52,9 +52,11 @@ SOURCES = {
     "effect": (Phase.BEFORE, Phase.AFTER),
     "provider": (Phase.REQUEST, Phase.CHUNK, Phase.RESPONSE),
 }
+DAMAGE = "damage"  # of the log: `damage: cut@812` (chaos.damage)
+POWER_LOSS = "power-loss"  # `power-loss: data=2 names=0` (chaos.power_loss)
 EVENT = "event"  # what befalls a launch, as in a scenario file: `event: signal:INT at log@3/after`
 # What stands before a launch in a schedule: it is done to the session first, or befalls the launch.
-INTERVENTIONS = ("damage", "power-loss", EVENT)
+INTERVENTIONS = (DAMAGE, POWER_LOSS, EVENT)
 MOST_STARTS = 64
 
 _NUMBER = "[1-9][0-9]{0,15}"
@@ -145,6 +147,11 @@ class PlannedLaunch:
 
 
 _WITHOUT_KILL = PlannedLaunch("", None)
+
+
+def told(first: Iterable[str], word: str) -> list[str]:
+    """What is told before a launch under one of INTERVENTIONS: `cut@812` of `damage: cut@812`."""
+    return [what.removeprefix(f"{word}: ") for what in first if what.startswith(f"{word}: ")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ _KINDS = {
     ),
 }
 KINDS = tuple(_KINDS)
-CALL_KINDS = ("signal", "errno", "short", "stop", "resume")  # what befalls a running launch
+_CALL_KINDS = ("signal", "errno", "short", "stop", "resume")  # what befalls a running launch
 FOREVER = 1 << 62  # times
 
 
@@ -187,11 +187,19 @@ def read_events(root: Table) -> tuple[PlannedEvent, ...]:
     return tuple(events)
 
 
-def check_act(do: str, at: str) -> None:
-    """Is this an act, and can it happen at this instant? Raises UsageError."""
-    fault = _fault(do, at)
+def read_event(said: str, launch: int) -> PlannedEvent:
+    """The event that a schedule tells before launch number `launch` (1-based):
+    `signal:INT at log@3/after`. Raises UsageError."""
+    do, at, instant = said.partition(" at ")
+    if not at or do.partition(":")[0] not in _CALL_KINDS:
+        raise UsageError(
+            f"not an event: 'event: {said}'; write 'event: signal:INT at log@3/after', or another "
+            f"with one of {', '.join(_CALL_KINDS)}"
+        )
+    fault = _fault(do, instant)
     if fault is not None:
         raise UsageError(fault[0])
+    return PlannedEvent(launch, instant, do)
 
 
 def _fault(do: str, at: str) -> tuple[str, str] | None:

@@ -41,7 +41,7 @@ def test_what_can_be_carried_out(text: str) -> None:
         (AFTER + "damage: shred@9; resume: none", "not a damage"),
         (AFTER + "event: provider:500 at provider:1/request; resume: none", "with one of signal"),
         (AFTER + "event: blah at log@1/before; resume: none", "with one of signal, errno"),
-        (AFTER + "event: signal:INT; resume: none", "expected 'event: DO at INSTANT'"),
+        (AFTER + "event: signal:INT; resume: none", "write 'event: signal:INT at log@3/after'"),
         (AFTER + "event: signal:KILL at log@1/after; resume: none", "expected signal:INT or"),
         (AFTER + "event: errno:EIO at log@1/after; resume: none", "cannot happen at"),
     ],

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chaos.damage import DAMAGE, Damage
+from chaos.damage import Damage
 from chaos.errors import UsageError
-from chaos.evidence import LOG_NAME, Blobs, Event, Evidence, Kill, Launch, LogWrite, Sync
-from chaos.judge.case import shown
-from chaos.power_loss import Loss, unsynced
-
-WRITES = frozenset(
-    {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", "splice"}
+from chaos.evidence import (
+    LOG_NAME,
+    SYNCS,
+    WRITES,
+    Blobs,
+    Event,
+    Evidence,
+    Kill,
+    Launch,
+    LogWrite,
+    Sync,
 )
-SYNCS = frozenset({"fsync", "fdatasync"})
+from chaos.judge.case import shown
+from chaos.points import DAMAGE, POWER_LOSS, told
+from chaos.power_loss import Loss, unsynced
 
 
 def continuity(evidence: Evidence) -> Iterator[str]:
@@ -44,12 +51,10 @@ def _between(evidence: Evidence, launch: Launch, name: str) -> Iterator[str]:
     blobs = evidence.blobs
     found, expected = blobs.get(launch.log_before), blobs.get(name)
     try:
-        for what in launch.first:
-            word, _, how = what.partition(": ")
-            if word == DAMAGE:
-                expected = Damage.parse(how).apply(expected)
-            elif word == "power-loss":
-                expected = _after_loss(evidence, launch, Loss.parse(how))
+        for how in told(launch.first, DAMAGE):
+            expected = Damage.parse(how).apply(expected)
+        for how in told(launch.first, POWER_LOSS):
+            expected = _after_loss(evidence, launch, Loss.parse(how))
     except UsageError as error:
         yield str(error)
         return

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.damage import DAMAGE
 from chaos.evidence import Evidence, Launch
 from chaos.judge.case import Case, Damaged
 from chaos.judge.log import LF
 from chaos.judge.strict import check_log
+from chaos.points import DAMAGE, told
 
 
 def cases_of(evidence: Evidence) -> list[Case]:
@@ -36,7 +36,7 @@ def cases_of(evidence: Evidence) -> list[Case]:
 
 
 def _is_damaged(launch: Launch) -> bool:
-    return any(what.startswith(f"{DAMAGE}:") for what in launch.first)
+    return bool(told(launch.first, DAMAGE))
 
 
 def _part(evidence: Evidence, launches: tuple[Launch, ...]) -> Case:

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from chaos.errors import UsageError
 from chaos.evidence import (
+    SYNCS,
+    WRITES,
     Answered,
     Blobs,
     Effect,
@@ -38,9 +40,9 @@ from chaos.evidence import (
     Rival,
     Signal,
 )
-from chaos.judge.continuity import SYNCS, WRITES, continuity, difference, where
+from chaos.judge.continuity import continuity, difference, where
 from chaos.judge.log import point_name, split_torn
-from chaos.points import EVENT, KillPoint, Phase, Schedule, Scope
+from chaos.points import EVENT, KillPoint, Phase, Schedule, Scope, told
 
 SIGKILL = 9
 
@@ -183,15 +185,11 @@ def _started(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator
 
 def _befell(evidence: Evidence, launch: Launch, schedule: Schedule) -> Iterator[str]:
     """Each event that the schedule plans for a launch happened in it."""
-    done = {
-        f"signal:{e.name}" if isinstance(e, Signal) else e.do
-        for e in evidence.of_launch(launch.index)
-        if isinstance(e, Signal | Injected)
-    }
-    for what in schedule.of(launch.index).first:
-        word, _, said = what.partition(": ")
-        if word == EVENT and said.partition(" at ")[0] not in done:
-            yield f"{where(launch)}: {said} never happened; it ended {_end(launch)}"
+    events = evidence.of_launch(launch.index)
+    done = {e.do for e in events if isinstance(e, Signal | Injected)}
+    for event in told(schedule.of(launch.index).first, EVENT):
+        if event.partition(" at ")[0] not in done:
+            yield f"{where(launch)}: {event} never happened; it ended {_end(launch)}"
 
 
 def _meaning(evidence: Evidence, kill: Kill) -> Iterator[str]:

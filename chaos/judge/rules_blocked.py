@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from chaos.damage import DAMAGE
 from chaos.evidence import Exec, Launch, LogWrite
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import Attempt, History
 from chaos.judge.log import LF, Fact
 from chaos.judge.rules_recovery import act, last_line
+from chaos.points import DAMAGE, told
 from chaos.results import Violation
 
 _EXHAUSTED = "attempts_exhausted"
@@ -94,7 +94,7 @@ def _reasons(case: Case, launch: Launch) -> frozenset[str]:
 def _says_otherwise(case: Case) -> bool:
     """Did the last damage make the log say something else?"""
     first = case.evidence.launches[0].first
-    return any(what.startswith(f"{DAMAGE}: say@") for what in first)
+    return any(how.startswith("say@") for how in told(first, DAMAGE))
 
 
 def _acts_of(case: Case, launch: Launch) -> Iterator[object]:

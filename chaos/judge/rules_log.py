@@ -29,6 +29,7 @@ from chaos.judge.rules_damage import untouched
 from chaos.judge.rules_replies import as_said
 from chaos.judge.rules_usage import usage
 from chaos.judge.strict import check_log
+from chaos.points import POWER_LOSS, told
 from chaos.power_loss import acknowledged
 from chaos.results import Violation
 
@@ -108,7 +109,7 @@ def append_only(case: Case) -> Iterator[Violation]:
 
 def _lost(case: Case, launch: Launch) -> Iterator[Violation]:
     """The lines that a power loss before this launch took, and that had been acted upon."""
-    if not any(what.startswith("power-loss") for what in launch.first):
+    if not told(launch.first, POWER_LOSS):
         return
     past = [e for e in case.evidence.events if e.launch < launch.index]
     over = (o.log_after for o in case.evidence.launches[: launch.index] if not o.killed)

@@ -24,12 +24,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chaos.damage import DAMAGE, Damage
+from chaos.damage import Damage
 from chaos.evidence import Evidence
 from chaos.judge import RULES, judge
 from chaos.judge.history import history_of, tool_calls
 from chaos.judge.log import LF, read_log
-from chaos.points import Phase, Schedule
+from chaos.points import DAMAGE, Phase, Schedule, told
 from chaos.report.counts import results_of
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
 
@@ -128,12 +128,9 @@ def _kills(result: ScheduleResult) -> list[Phase]:
 
 def _damage(result: ScheduleResult) -> str:
     """The kind of the first damage of the log, if there is any."""
-    for launch in Schedule.parse(result.schedule).launches:
-        for what in launch.first:
-            word, _, how = what.partition(": ")
-            if word == DAMAGE:
-                return Damage.parse(how).kind
-    return ""
+    launches = Schedule.parse(result.schedule).launches
+    damages = (how for launch in launches for how in told(launch.first, DAMAGE))
+    return next((Damage.parse(how).kind for how in damages), "")
 
 
 def _torn(result: ScheduleResult) -> bool:

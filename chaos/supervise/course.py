@@ -17,24 +17,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.canonical import image_key
-from chaos.damage import DAMAGE
+from chaos.damage import Damage
 from chaos.errors import UsageError
 from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch, Sha, Signal
 from chaos.explore.work import Beyond
 from chaos.judge.history import history_of
 from chaos.judge.log import read_log
 from chaos.launch.tracer import trace
-from chaos.points import EVENT, Phase, PlannedLaunch, Schedule
+from chaos.points import DAMAGE, POWER_LOSS, Phase, PlannedLaunch, Schedule, told
 from chaos.provider.faults import Fault
 from chaos.provider.script import ToolCall, Turn, When, turns_of
 from chaos.scenario import Scenario
 from chaos.scenario_events import START, PlannedEvent
-from chaos.supervise import losses
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.disturbed import events_of
 from chaos.supervise.drift import drifted
 from chaos.supervise.harvest import KeyOf
-from chaos.supervise.intervene import intervene
+from chaos.supervise.losses import lose, unsynced_of
 from chaos.supervise.recorder import Recorder
 from chaos.supervise.stage import Stage
 from chaos.supervise.steps import compacts, next_launch
@@ -193,20 +192,18 @@ class Course:
         if self._intervened == len(self.launches):
             return
         self._intervened = len(self.launches)
-        for what in self.schedule.of(len(self.launches)).first:
-            word, _, how = what.partition(": ")
-            if word == losses.WORD:
-                past = self.launches[0], self.recorder.notebook.events, self.recorder.notebook.blobs
-                losses.lose(self.stage.room, how, losses.unsynced_of(self.target.log, *past))
-            elif word != EVENT:
-                intervene(self.stage.room, what)
-            self._damaged = self._damaged or word == DAMAGE
+        room, first = self.stage.room, self.schedule.of(len(self.launches)).first
+        for how in told(first, DAMAGE):
+            room.lay_log(Damage.parse(how).apply(room.log()))
+            self._damaged = True
+        for how in told(first, POWER_LOSS):
+            past = self.launches[0], self.recorder.notebook.events, self.recorder.notebook.blobs
+            lose(room, how, unsynced_of(self.target.log, *past))
 
     def _goes_on_damaged(self) -> bool:
         """Does the schedule name a further launch of a session that it damages?"""
         left = self.schedule.launches[len(self.launches) : len(self.launches) + 1]
-        due = (what.startswith(f"{DAMAGE}:") for planned in left for what in planned.first)
-        return bool(left) and (self._damaged or any(due))
+        return any(self._damaged or told(planned.first, DAMAGE) for planned in left)
 
     def _may_follow(self, launch: Launch) -> Sequence[str]:
         """The roles that may come after a launch that was not killed."""

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from chaos.errors import UsageError
 from chaos.evidence import STEP_ROLES, Effect, Event, Evidence, FileChange, LogWrite, Request
 from chaos.explore.work import Branch
-from chaos.points import EVENT, PlannedLaunch, Schedule
+from chaos.points import EVENT, PlannedLaunch, Schedule, told
 from chaos.scenario import Scenario
-from chaos.scenario_events import PlannedEvent
+from chaos.scenario_events import PlannedEvent, read_event
 from chaos.supervise.schedules import place_of, schedule_id
 
 _EventsAt = Callable[[Event, str], Iterator[str]]
-_AT = " at "
 _SIGNALS = ("signal:INT", "signal:TERM")
 _ERRORS = ("errno:ENOSPC", "errno:ENOSPC*", "errno:EIO", "errno:EDQUOT", "errno:EINTR")
 
@@ -38,17 +36,7 @@ def error_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
 
 def events_of(planned: PlannedLaunch, launch: int) -> list[PlannedEvent]:
     """What a schedule says of launch number `launch` (1-based). Raises UsageError."""
-    events = []
-    for what in planned.first:
-        word, _, said = what.partition(": ")
-        if word == EVENT:
-            do, at, instant = said.partition(_AT)
-            if not at:
-                raise UsageError(
-                    f"not an event: {what!r}; write 'event: signal:INT at log@3/after'"
-                )
-            events.append(PlannedEvent(launch, instant, do))
-    return events
+    return [read_event(said, launch) for said in told(planned.first, EVENT)]
 
 
 def _branches(scenario: Scenario, reference: Evidence, events_at: _EventsAt) -> list[Branch]:
@@ -73,13 +61,13 @@ def _signals(event: Event, place: str) -> Iterator[str]:
     instants: Iterable[str] = ("before", "after")
     if isinstance(event, Request):
         instants = ("request",)
-    yield from (f"{do}{_AT}{place}/{instant}" for instant in instants for do in _SIGNALS)
+    yield from (f"{do} at {place}/{instant}" for instant in instants for do in _SIGNALS)
 
 
 def _errors(event: Event, place: str) -> Iterator[str]:
     if isinstance(event, Effect | Request):
         return
-    yield from (f"{do}{_AT}{place}/before" for do in _ERRORS)
+    yield from (f"{do} at {place}/before" for do in _ERRORS)
     if isinstance(event, LogWrite | FileChange):
         lengths = sorted({1, event.length // 2, event.length - 1})
-        yield from (f"short:{n}{_AT}{place}/before" for n in lengths if 0 < n < event.length)
+        yield from (f"short:{n} at {place}/before" for n in lengths if 0 < n < event.length)

@@ -10,11 +10,10 @@ import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from chaos.evidence import SYNCS, WRITES
 from chaos.launch.model import Call
 from chaos.points import KillPoint, Phase
 from chaos.scenario_events import PlannedEvent
-
-_WRITES = frozenset({"write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync"})
 
 
 @dataclass(slots=True)
@@ -54,7 +53,7 @@ class Due:
             self._failing = _Failing(event, getattr(errno, name), times)
             break
         else:
-            if call.name not in _WRITES or call.label == "effect":
+            if call.name not in WRITES | SYNCS or call.label == "effect":
                 return None
         failing = self._failing
         if failing is None or not failing.times:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaos.evidence import ABSENT, Blobs, Process
+from chaos.evidence import ABSENT, SYNCS, Blobs, Process
 from chaos.launch.model import Call
 from chaos.launch.proc import argv
 from chaos.points import KillPoint
-from chaos.supervise.naming import SYNCS
 from chaos.supervise.room import Room
 
 

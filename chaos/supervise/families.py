@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from chaos.damage import DAMAGE, Damage, damages_of
+from chaos.damage import Damage, damages_of
 from chaos.evidence import STEP_ROLES, Evidence, LogWrite
 from chaos.explore.work import Branch
 from chaos.options import FAULTS
-from chaos.points import KillPoint, Phase, PlannedLaunch, Schedule
+from chaos.points import DAMAGE, KillPoint, Phase, PlannedLaunch, Schedule
 from chaos.scenario import Scenario
 from chaos.supervise.disturbed import error_schedules, signal_schedules
 from chaos.supervise.losses import loss_schedules

@@ -26,13 +26,11 @@ from chaos.evidence import (
 )
 from chaos.explore.work import Branch
 from chaos.judge.log import read_log
-from chaos.points import KillPoint, PlannedLaunch, Schedule
+from chaos.points import POWER_LOSS, KillPoint, PlannedLaunch, Schedule
 from chaos.power_loss import Loss, Unsynced, unsynced
 from chaos.scenario import Scenario
 from chaos.supervise.room import Room
 from chaos.supervise.schedules import schedule_id
-
-WORD = "power-loss"
 
 
 def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
@@ -49,7 +47,7 @@ def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
                 (
                     *alive,
                     PlannedLaunch(roles[-1], KillPoint.parse(point)),
-                    PlannedLaunch("resume", None, first=(f"{WORD}: {loss}",)),
+                    PlannedLaunch("resume", None, first=(f"{POWER_LOSS}: {loss}",)),
                 )
             )
             ident = schedule_id(scenario.name, schedule)
@@ -122,7 +120,7 @@ def lose(room: Room, how: str, state: Unsynced) -> None:
     try:
         left = state.after(Loss.parse(how))
     except UsageError as error:
-        raise HarnessError(f"{WORD}: {error}") from None
+        raise HarnessError(f"{POWER_LOSS}: {error}") from None
     log = left.pop(state.log, None)
     room.lay_log(log)
     room.lay_files(left)

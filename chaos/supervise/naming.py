@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from chaos.evidence import SYNCS
 from chaos.judge.log import point_name, split_torn
 from chaos.judge.workspace import is_temporary
 from chaos.launch.model import Call
 from chaos.points import is_place
-
-# A sync changes no byte: its instants are the write's `after`. It can fail, but not be killed at.
-SYNCS = frozenset({"fsync", "fdatasync"})
 
 
 class Naming:
@@ -59,7 +57,7 @@ class Naming:
 
     def _positioned(self, source: str, call: Call, names: list[str]) -> tuple[str, ...]:
         good = tuple(filter(is_place, names))
-        if call.name in SYNCS:
+        if call.name in SYNCS:  # it can fail, but is no kill point: that is the write's `after`
             return good
         self._positions[source] += 1
         return (f"{source}@{self._positions[source]}", *good)

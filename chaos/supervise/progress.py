@@ -14,7 +14,7 @@ from chaos.evidence import Evidence
 from chaos.explore.walk import Walk
 from chaos.explore.work import Branch, Explored, Work
 from chaos.options import FAULTS, SweepOptions
-from chaos.points import Schedule
+from chaos.points import POWER_LOSS, Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import losses
@@ -70,7 +70,7 @@ class Progress:
         """
         self._references = references
         check_reference(self.scenario, references[0])
-        if self.options.faults == losses.WORD:
+        if self.options.faults == POWER_LOSS:
             self._notes = losses.could_be_lost(self.scenario, references[0])
         family = FAMILIES[self.options.faults]
         groups = family(self.scenario, references[0], Wanted(self._phases, self.options.torn))

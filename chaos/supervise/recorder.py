@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from chaos.evidence import (
     ABSENT,
+    SYNCS,
     Answered,
     Effect,
     Ended,
@@ -35,7 +36,7 @@ from chaos.supervise.director import Director
 from chaos.supervise.entry import Entry
 from chaos.supervise.harvest import Harvest, KeyOf
 from chaos.supervise.journal import Journal, lines_of
-from chaos.supervise.naming import SYNCS, Naming
+from chaos.supervise.naming import Naming
 from chaos.supervise.notebook import Notebook
 from chaos.supervise.room import Room
 

@@ -15,11 +15,11 @@ from chaos.evidence import Effect, Evidence, FileChange, LogWrite, Request, Sha
 from chaos.explore.work import Branch
 from chaos.points import Phase, PlannedLaunch, Schedule
 from chaos.scenario import Scenario
+from chaos.scenario_schedule import CROWDS
 from chaos.supervise.schedules import place_of, schedule_id, schedules_of
 from chaos.supervise.steps import next_launch
 
 STARTS = (2, 8)  # at once
-_CROWDS = ("resume", "abort")
 
 
 def concurrent_schedules(
@@ -37,7 +37,7 @@ def concurrent_schedules(
         before, after = logs[launch, last.kill.place]
         log = after if last.kill.phase is Phase.AFTER else before
         role = _next_role(scenario, reference, launch, log)
-        if role in _CROWDS:
+        if role in CROWDS:
             for starts in STARTS:
                 crowd = PlannedLaunch(role, None, starts)
                 schedule = Schedule((*branch.schedule.launches, crowd))

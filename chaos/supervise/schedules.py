@@ -100,7 +100,7 @@ def _check_events(scenario: Scenario, reference: Evidence) -> None:
     """In the run without a kill, every event finds its instant. What only a launch after a kill
     can reach is not known here; and a target that does wrong is no fault of the scenario."""
     done = Counter(
-        (event.launch + 1, _done(event))
+        (event.launch + 1, event.do)
         for event in reference.events
         if isinstance(event, Signal | Injected)
     )
@@ -115,10 +115,6 @@ def _check_events(scenario: Scenario, reference: Evidence) -> None:
                 f"{scenario.path}: {event.do} never happened: launch {event.launch} of the run "
                 f"without a kill has no instant {event.at}; it has, /before and /after,\n  {there}"
             )
-
-
-def _done(event: Signal | Injected) -> str:
-    return f"signal:{event.name}" if isinstance(event, Signal) else event.do
 
 
 def _instants_of(reference: Evidence, launch: int) -> Iterator[str]:

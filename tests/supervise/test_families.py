@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chaos.damage import DAMAGE
 from chaos.options import FAULTS
-from chaos.points import Phase, PlannedLaunch, Schedule
+from chaos.points import DAMAGE, Phase, PlannedLaunch, Schedule
 from chaos.scenario import Scenario, parse_scenario
 from chaos.supervise.families import FAMILIES, Wanted
 from chaos.target import load_target
