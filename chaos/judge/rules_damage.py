@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chaos.evidence import Effect, Event, Exec, FileChange, Launch, Request
+from chaos.evidence import Event, Launch, Request
 from chaos.judge.case import Case, Where, broken, ended_from_outside
+from chaos.judge.rules_effects import is_act, words
 from chaos.results import Violation
 
 
@@ -57,16 +58,9 @@ def _launches(case: Case) -> Iterator[Launch]:
 
 
 def _act(case: Case, event: Event) -> str:
-    match event:
-        case Request():
-            return f"request {event.ordinal}"
-        case Effect():
-            return f"effect {event.name!r}"
-        case FileChange() if event.before != event.after:
-            return f"{event.call} of {event.path}"
-        case Exec() if case.tool_start(event):
-            return f"start of {' '.join(event.argv)!r}"
-    return ""
+    if isinstance(event, Request):
+        return f"request {event.ordinal}"
+    return words(event) if is_act(event, case) else ""
 
 
 def _fault(case: Case) -> str:

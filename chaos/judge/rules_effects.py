@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeGuard
 
-from chaos.evidence import Effect, Exec, FileChange, Launch
+from chaos.evidence import Effect, Event, Exec, FileChange, Launch
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import Call, CallKey, History
 from chaos.judge.workspace import is_temporary, removes
@@ -25,17 +26,23 @@ _FACTS = frozenset({Need.FACTS})
 _MOST = {"never": 0, "once": 1, "at-most-once": 1}  # what a scenario may expect of an effect
 
 
+def is_act(event: Event, case: Case) -> TypeGuard[Act]:
+    """Did a target do something to the world? A call that left a file as it was did nothing; nor is
+    the start of a helper (a wrapper, a server for tools) an act."""
+    if isinstance(event, FileChange):
+        return event.before != event.after
+    return isinstance(event, Effect) or (isinstance(event, Exec) and case.tool_start(event))
+
+
 def acts(case: Case) -> Iterator[Act]:
-    """What a target did to the world, that an intent must announce. A call that left a file as it
-    was did nothing; sweeping a temporary file of an earlier start is no tool's work; nor is the
-    start of a helper (a wrapper, a server for tools)."""
+    """The acts that an intent must announce: sweeping a temporary file of an earlier start is no
+    tool's work."""
     temporary = case.evidence.facts.temporary
     for event in case.evidence.events:
-        if isinstance(event, FileChange):
-            swept = removes(event) and is_temporary(event.path, temporary)
-            if event.before != event.after and not swept:
-                yield event
-        elif isinstance(event, Effect) or (isinstance(event, Exec) and case.tool_start(event)):
+        swept = (
+            isinstance(event, FileChange) and removes(event) and is_temporary(event.path, temporary)
+        )
+        if is_act(event, case) and not swept:
             yield event
 
 

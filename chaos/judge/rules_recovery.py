@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chaos.evidence import Effect, Exec, FileChange, Launch, LogWrite, Request
+from chaos.evidence import Exec, Launch, LogWrite, Request
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.history import History
 from chaos.judge.rules_damage import names_its_fault, refused
+from chaos.judge.rules_effects import Act, words
 from chaos.results import Violation
 
 # How the runtimes that agents are written in say that they fell over.
@@ -230,13 +231,8 @@ def act(launch: Launch, event: object) -> str:
         return f"{event.call} on the log"
     if isinstance(event, Request):
         return "a request to the provider"
-    if isinstance(event, Effect):
-        return f"effect {event.name!r}"
-    if isinstance(event, FileChange):
-        return f"{event.call} of {event.path}"
-    if isinstance(event, Exec) and event.argv[1:] != launch.argv[-len(event.argv) + 1 :]:
-        return f"start of {' '.join(event.argv)!r}"
-    return ""
+    wrapper = isinstance(event, Exec) and event.argv[1:] == launch.argv[-len(event.argv) + 1 :]
+    return words(event) if isinstance(event, Act) and not wrapper else ""
 
 
 def last_line(case: Case, launch: Launch) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chaos.evidence import Effect, Event, Exec, FileChange, Launch, LogWrite, Request, Rival
+from chaos.evidence import Event, Exec, Launch, LogWrite, Request, Rival
 from chaos.judge.case import Case, Where, broken
+from chaos.judge.rules_effects import is_act, words
 from chaos.judge.rules_recovery import crash_report
 from chaos.results import Violation
 
@@ -86,13 +87,7 @@ def _act(case: Case, event: Event) -> str:
         return f"{event.call} on the log by process {event.pid}"
     if isinstance(event, Request):
         return "a request to the provider"
-    if isinstance(event, Effect):
-        return f"effect {event.name!r}"
-    if isinstance(event, FileChange) and event.before != event.after:
-        return f"{event.call} of {event.path}"
-    if isinstance(event, Exec) and case.tool_start(event):
-        return f"start of {' '.join(event.argv)!r}"
-    return ""
+    return words(event) if is_act(event, case) else ""
 
 
 def _ended(case: Case, launch: Launch, rival: Rival) -> Iterator[Violation]:

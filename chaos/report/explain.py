@@ -14,7 +14,13 @@ from itertools import groupby
 from chaos.evidence import Evidence, Kill
 from chaos.judge import unaccounted
 from chaos.report.counts import presentable
-from chaos.report.timeline import facts_around, kill_in_words, launch_name, timeline
+from chaos.report.timeline import (
+    facts_around,
+    kill_in_words,
+    launch_name,
+    processes_beside,
+    timeline,
+)
 from chaos.report.visible import visible, without_secret
 from chaos.results import ScheduleResult, Violation
 
@@ -54,6 +60,7 @@ def _found(result: ScheduleResult, evidence: Evidence) -> Iterator[str]:
         where = launch_name(evidence, kill.launch)
         yield f"  killed    {where} at {visible(kill.point)}"
         yield f"            {kill_in_words(kill)}"
+        yield from _section("  beside it", processes_beside(kill), secret)
     first = result.violations[0] if result.violations else None
     order = _number(first, "order")
     title, log = _log(evidence, first, order)

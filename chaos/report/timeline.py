@@ -50,6 +50,11 @@ def kill_in_words(kill: Kill) -> str:
     }[phase]
 
 
+def processes_beside(kill: Kill) -> list[str]:
+    """The other processes of the tree, as they stood when the target was held to be killed."""
+    return [f"process {p.pid}, {p.status}: {_command(p.argv)}" for p in kill.tree[1:]]
+
+
 def launch_name(evidence: Evidence, index: int) -> str:
     """`launch 2 (resume)`."""
     known = 0 <= index < len(evidence.launches)

@@ -283,7 +283,8 @@ class Course:
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
         events += events_of(self.schedule.of(index), index + 1)
         how = "warm" if self.stage.launcher else "exec"
-        with drifted(self.stage.room, events, how) as env:
+        with drifted(self.stage.room, events, how) as changed:
+            env = {**self.scenario.env, **changed}
             launch = self._launch_so(role, step, prompt, events, env)
         self.launches.append(launch)
         return launch
@@ -302,7 +303,7 @@ class Course:
         self._begun.setdefault(step, room.log())
         starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [
-            self.stage.command(self.scenario, role, prompt, env, number)
+            self.stage.command(self.target, role, prompt, env, number)
             for number in range(1, starts)
         ]
         self.recorder.begin(
@@ -311,14 +312,14 @@ class Course:
             events,
             harvest=role in STEP_ROLES and self._kills_are_over(),
             rivals=rivals,
-            rival=self.stage.command(self.scenario, "resume", None, env, 1),
+            rival=self.stage.command(self.target, "resume", None, env, 1),
         )
         turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
         faults = {e.request: e.fault for e in events if e.request and e.fault}
         if planned.kill and planned.kill.phase in (Phase.REQUEST, Phase.CHUNK):
             faults[planned.kill.ordinal] = Fault("hold", after=planned.kill.part)
         self.stage.open((*turns, *PROBE_TURNS), faults, self.recorder)
-        command = self.stage.command(self.scenario, role, prompt, env)
+        command = self.stage.command(self.target, role, prompt, env)
         outcome = trace(
             command,
             self.recorder,
@@ -351,7 +352,7 @@ class Course:
     def _hold(self, pid: int) -> None:
         """The engine has stopped the target at its kill point."""
         kill = self.schedule.kill_at(len(self.launches))
-        resume = self.stage.command(self.scenario, "resume", None).argv
+        resume = self.stage.command(self.target, "resume", None, self.scenario.env).argv
         assert self.hold is not None  # noqa: S101 - `_launch` passes this method only then
         self.hold(Held(pid, str(kill), str(self.stage.room.workspace), resume))
 

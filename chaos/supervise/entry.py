@@ -27,9 +27,7 @@ class Entry:
         self.path = Path(call.new_path or call.path)
         self.relative = room.relative(str(self.path))
         self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
-        # The bytes that a call brings: those of a write; of a rename, the file that is renamed.
-        moved = room.read(Path(call.path)) if call.new_path else None
-        self.payload = blobs.put(call.data if moved is None else moved)
+        self._moved = room.read(Path(call.path)) if call.new_path else None
         self.argv: tuple[str, ...] = ()
         self.holds_log = False
         if call.label == "effect":
@@ -41,6 +39,10 @@ class Entry:
     def point(self) -> str:
         """Its fullest name."""
         return self.instants[-1]
+
+    def payload(self) -> bytes:
+        """The bytes that the call brings: those of a write; of a rename, the file renamed."""
+        return self.call.data if self._moved is None else self._moved
 
     @property
     def kills(self) -> bool:

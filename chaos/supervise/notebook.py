@@ -61,6 +61,7 @@ class Notebook:
             self.unseen["the session log changed without a call that was seen"] = None
         self._log_now = log
 
-    def log_was_changed(self) -> None:
-        """A watched call on the log is done."""
+    def log_was_changed(self) -> Sha:
+        """A watched call on the log is done. The log as it is now."""
         self._log_now = self.blobs.put(self.room.log())
+        return self._log_now

@@ -26,6 +26,7 @@ from chaos.evidence import (
     Kill,
     LogWrite,
     Request,
+    Sha,
     Sync,
 )
 from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
@@ -138,12 +139,13 @@ class Recorder:
 
     def dead(self, call: Call | None, strike: Strike, pid: int, wait_status: int) -> None:
         """The killed process is reaped and nothing else has run since: take the proof."""
-        scope, log = str(strike.scope), self.notebook.log
+        scope = str(strike.scope)
         if call is None:
             point = self.director.died_at
             no_call = {"call": "", "tid": 0, "offset": -1, "length": 0, "kept": 0, "returned": None}
             no_file = {"before": ABSENT, "payload": ABSENT, "after": ABSENT}
-            proof = {"pid": pid, "wait_status": wait_status, "log": log(), "scope": scope}
+            log = self.notebook.log()
+            proof = {"pid": pid, "wait_status": wait_status, "log": log, "scope": scope}
             self.notebook.note(Kill, point=str(point), **no_call, **no_file, **proof)
             return
         entry = self._pending[call.tid]
@@ -153,6 +155,7 @@ class Recorder:
         assert point is not None  # noqa: S101 - the engine kills only where `entering` said so
         kept = {Phase.BEFORE: 0, Phase.AFTER: call.length, Phase.TORN: point.part or 0}
         about_log = call.label == "log"
+        log, blobs = self.notebook.log(), self.notebook.blobs
         self.notebook.note(
             Kill,
             point=str(point),
@@ -164,12 +167,12 @@ class Recorder:
             kept=kept[point.phase],
             returned=call.returned,
             before=entry.log if about_log else entry.content,
-            payload=entry.payload,
-            after=log() if about_log else self.room.content(entry.path, self.notebook.blobs),
+            payload=blobs.put(entry.payload()),
+            after=log if about_log else self.room.content(entry.path, blobs),
             wait_status=wait_status,
             size=call.size,
             tree=entry.tree,
-            log=log(),
+            log=log,
             caller=call.pid,
             scope=scope,
             path=entry.relative if call.label == "file" else "",
@@ -280,12 +283,12 @@ class Recorder:
     def _record(self, call: Call, entry: Entry) -> None:
         """A call is over: what it did, as an event."""
         if call.label == "log":
-            self.notebook.log_was_changed()
+            log = self.notebook.log_was_changed()
+            if call.name not in SYNCS:
+                self._log_write(call, entry, log)
         if call.name in SYNCS:
             if call.returned == 0:
                 self._sync(call)
-        elif call.label == "log":
-            self._log_write(call, entry)
         elif call.label == "effect":
             self._last_effect = entry
             self._effects(entry, self._journal.take(self._effects_on_disk()))
@@ -297,7 +300,7 @@ class Recorder:
         path, log = self.room.public_name(call.path), self.notebook.log()
         self.notebook.note(Sync, pid=call.pid, call=call.name, path=path, log=log, names=names)
 
-    def _log_write(self, call: Call, entry: Entry) -> None:
+    def _log_write(self, call: Call, entry: Entry, log: Sha) -> None:
         self.notebook.note(
             LogWrite,
             pid=call.pid,
@@ -307,7 +310,7 @@ class Recorder:
             offset=call.offset,
             length=call.length,
             returned=call.returned,
-            log=self.notebook.log(),
+            log=log,
         )
 
     def _file_change(self, call: Call, entry: Entry) -> None:

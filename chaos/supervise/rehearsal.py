@@ -7,14 +7,12 @@ what a rehearsal does: it belongs to no schedule.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from chaos.launch.model import Command
 from chaos.provider.mock import MockProvider
 from chaos.provider.script import ToolCall, Turn
 from chaos.supervise.room import Room
-from chaos.supervise.stage import SESSION
+from chaos.supervise.stage import Stage
 from chaos.target import Target
 
 _TOKEN = "rehearsal"  # noqa: S105 - part of an address
@@ -38,32 +36,11 @@ class Rehearsal:
     def __init__(self, root: Path, target: Target) -> None:
         """`root` is a directory that this may fill."""
         self._mock = MockProvider()
-        room = Room(root, target.log, target.state)
-        room.reset({}, target.home)
-        values = {
-            "workspace": str(room.workspace),
-            "home": str(room.home),
-            "session": SESSION,
-            "prompt": "rehearse",
-            "base_url": self._mock.begin(_TOKEN, _TURNS, {}, _Nobody()),
-            "api_key": _TOKEN,
-        }
-        env = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(room.home),
-            "CHAOS_EFFECTS": str(room.effects),
-            **target.environment(**values),
-        }
-        self.commands = tuple(
-            Command(
-                argv=target.command(role, **values),
-                env=env,
-                cwd=str(room.workspace),
-                stdout=os.devnull,
-                stderr=os.devnull,
-            )
-            for role in (target.warm.rehearsal if target.warm else ())
-        )
+        stage = Stage(Room(root, target.log, target.state), self._mock, None, _TOKEN, _TOKEN)
+        stage.room.reset({}, target.home)
+        stage.open(_TURNS, {}, _Nobody())
+        roles = target.warm.rehearsal if target.warm else ()
+        self.commands = tuple(stage.command(target, role, "rehearse", {}) for role in roles)
 
     def fileno(self) -> int:
         """Readable when `serve` has work."""

@@ -15,8 +15,8 @@ from chaos.evidence import Blobs
 from chaos.launch.model import Command, Launcher, Outcome
 from chaos.provider.mock import Fault, MockProvider, ProviderObserver
 from chaos.provider.script import Turn
-from chaos.scenario import Scenario
 from chaos.supervise.room import Room
+from chaos.target import Target
 
 # A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
 SESSION = "0193a5c0-0000-7000-8000-000000000001"
@@ -51,15 +51,14 @@ class Stage:
 
     def command(
         self,
-        scenario: Scenario,
+        target: Target,
         role: str,
         prompt: str | None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str],
         rival: int = 0,
     ) -> Command:
-        """What to start for a launch of this role. `env` is set for this launch only; a `rival`,
+        """What to start for a launch of this role. `env` is added to the target's; a `rival`,
         numbered from 1, has streams of its own."""
-        target = scenario.target
         own = f".{rival}" if rival else ""
         values = {
             "workspace": str(self.room.workspace),
@@ -78,8 +77,7 @@ class Stage:
                 "HOME": str(self.room.home),
                 "CHAOS_EFFECTS": str(self.room.effects),
                 **target.environment(**values),
-                **scenario.env,
-                **(env or {}),
+                **env,
             },
             cwd=str(self.room.workspace),
             stdout=f"{self.room.stdout}{own}",
