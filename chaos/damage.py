@@ -147,7 +147,7 @@ def _nul(damage: Damage, log: bytes) -> bytes | None:
     return log[:at] + bytes(length) + log[at + length :]
 
 
-def _crlf(damage: Damage, log: bytes) -> bytes | None:  # noqa: ARG001 - a row of the table
+def _crlf(_damage: Damage, log: bytes) -> bytes | None:
     return log.replace(LF, b"\r\n")
 
 

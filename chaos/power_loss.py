@@ -29,7 +29,6 @@ from chaos.evidence import (
     Event,
     Exec,
     FileChange,
-    Kill,
     LogWrite,
     Request,
     Sync,
@@ -94,6 +93,7 @@ class Unsynced:
     names: dict[str, int] = field(default_factory=dict)  # durable
     data: list[_Data] = field(default_factory=list)
     renames: list[_Name] = field(default_factory=list)
+    _writer: int = 0  # the process that wrote the log last
     _now: dict[str, int] = field(default_factory=dict)  # names as the target sees them
     _content: dict[int, bytes] = field(default_factory=dict)  # bytes as the target sees them
 
@@ -103,6 +103,20 @@ class Unsynced:
             file = self._new(path)
             self.names[path] = file
             self.bytes_of[file] = self._content[file] = content
+
+    def take(self, event: Event, blobs: Blobs) -> None:
+        """An event has happened."""
+        match event:
+            case LogWrite():
+                self._writer = event.pid
+                gone = event.log == ABSENT or event.call.startswith("unlink")
+                self.change(self.log, None if gone else blobs.get(event.log), None, durable=False)
+            case FileChange():
+                after = None if event.after == ABSENT else blobs.get(event.after)
+                foreign = event.pid != self._writer
+                self.change(event.path, after, event.old or None, durable=foreign)
+            case Sync():
+                self.sync(event.path, event.names)
 
     def change(self, path: str, after: bytes | None, old: str | None, *, durable: bool) -> None:
         """A call left `path` with these bytes (None: no file); `old` is the former name of what
@@ -198,21 +212,8 @@ def unsynced(
     state = Unsynced(log)
     start = {path: blobs.get(name) for path, name in files_before.items()}
     state.start(start if log_before is None else {**start, log: log_before})
-    writer = 0
     for event in events:
-        match event:
-            case LogWrite():
-                writer = event.pid
-                gone = event.log == ABSENT or event.call.startswith("unlink")
-                state.change(log, None if gone else blobs.get(event.log), None, durable=False)
-            case FileChange():
-                after = None if event.after == ABSENT else blobs.get(event.after)
-                foreign = event.pid != writer
-                state.change(event.path, after, event.old or None, durable=foreign)
-            case Sync():
-                state.sync(event.path, event.names)
-            case Kill() if event.point.startswith("log") and event.returned is not None:
-                state.change(log, blobs.get(event.after), None, durable=False)
+        state.take(event, blobs)
     return state
 
 

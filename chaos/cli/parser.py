@@ -170,7 +170,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(run: argparse.ArgumentParser) -> None:
-    lanes = min(len(os.sched_getaffinity(0)), MOST_JOBS)
+    for family in (_what_is_done, _how, _how_far, _what_is_told):
+        family(run)
+
+
+def _what_is_done(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "scenarios",
         type=file,
@@ -182,7 +186,7 @@ def _run(run: argparse.ArgumentParser) -> None:
         "-k", metavar="EXPR", help="only these: words, and, or, not, ( ), over scenario and id"
     )
     run.add_argument(
-        "--phases", type=phases, help="of before,torn,after; default: as each scenario says"
+        "--phases", type=phases, help=f"of {','.join(Phase)}; default: as each scenario says"
     )
     run.add_argument(
         "--faults",
@@ -198,6 +202,10 @@ def _run(run: argparse.ArgumentParser) -> None:
         default="ends",
         help="tear a write (or cut a damaged log) where it tells, or at every byte; default: ends",
     )
+
+
+def _how(run: argparse.ArgumentParser) -> None:
+    lanes = min(len(os.sched_getaffinity(0)), MOST_JOBS)
     run.add_argument(
         "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
     )
@@ -213,6 +221,12 @@ def _run(run: argparse.ArgumentParser) -> None:
         default="exec",
         help="a fresh process, or a fork of one that has its imports done; default: exec",
     )
+    run.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of what is sampled; default: 0"
+    )
+
+
+def _how_far(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--depth",
         type=depth,
@@ -246,10 +260,10 @@ def _run(run: argparse.ArgumentParser) -> None:
         metavar="I/N",
         help="the I-th of N parts of the first level, for N machines; default: 1/1",
     )
-    run.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="of what is sampled; default: 0"
-    )
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
+
+
+def _what_is_told(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--known",
         type=file,

@@ -117,17 +117,17 @@ def _written(before: bytes, payload: bytes, kill: Kill) -> bytes | str:
     return start + payload[: kill.kept] + before[kill.offset + kill.kept :]
 
 
-def _truncated(kill: Kill, before: bytes, blobs: Blobs) -> bytes | str:  # noqa: ARG001 - a row
+def _truncated(kill: Kill, before: bytes, _blobs: Blobs) -> bytes | str:
     if kill.size is None:
         return f"the size asked for by {kill.call} is not known"
     return before[: kill.size].ljust(kill.size, b"\0")
 
 
-def _renamed(kill: Kill, before: bytes, blobs: Blobs) -> bytes:  # noqa: ARG001 - a row
+def _renamed(kill: Kill, _before: bytes, blobs: Blobs) -> bytes:
     return blobs.get(kill.payload)
 
 
-def _unlinked(kill: Kill, before: bytes, blobs: Blobs) -> bytes:  # noqa: ARG001 - a row
+def _unlinked(_kill: Kill, _before: bytes, _blobs: Blobs) -> bytes:
     return b""
 
 
@@ -219,7 +219,7 @@ def _of_file(
     events: Sequence[Event],
     kill: Kill,
     point: KillPoint,
-    blobs: Blobs,  # noqa: ARG001 - a row
+    _blobs: Blobs,
 ) -> Iterator[str]:
     """The killed call is the last that is recorded of a file, unless its process outlived it."""
     changes = [e for e in events if isinstance(e, FileChange)]
@@ -251,9 +251,9 @@ def _of_effect(
 
 def _of_exchange(
     events: Sequence[Event],
-    kill: Kill,  # noqa: ARG001 - a row
+    _kill: Kill,
     point: KillPoint,
-    blobs: Blobs,  # noqa: ARG001 - a row
+    _blobs: Blobs,
 ) -> Iterator[str]:
     """The request had arrived, and of its answer as much was sent as the point says."""
     arrived = any(isinstance(e, Request) and e.ordinal == point.ordinal for e in events)

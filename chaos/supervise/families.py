@@ -37,7 +37,8 @@ class Wanted:
     torn: str  # ends | every: also of the cuts of a damaged log
 
 
-Groups = Iterator[tuple[Schedule, Sequence[Branch]]]
+Group = tuple[Schedule, Sequence[Branch]]
+Groups = Iterator[Group]
 
 
 def kills(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:
@@ -45,7 +46,7 @@ def kills(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:
     yield Schedule(), schedules_of(scenario, reference, wanted.phases, wanted.torn)
 
 
-def power_losses(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:  # noqa: ARG001
+def power_losses(scenario: Scenario, reference: Evidence, _wanted: Wanted) -> Groups:
     """A kill each, and what it lost."""
     yield Schedule(), loss_schedules(scenario, reference)
 
@@ -99,12 +100,12 @@ def concurrent(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Group
     yield Schedule(), concurrent_schedules(scenario, reference, wanted.phases, wanted.torn)
 
 
-def signals(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:  # noqa: ARG001
+def signals(scenario: Scenario, reference: Evidence, _wanted: Wanted) -> Groups:
     """One signal each."""
     yield Schedule(), signal_schedules(scenario, reference)
 
 
-def errors(scenario: Scenario, reference: Evidence, wanted: Wanted) -> Groups:  # noqa: ARG001
+def errors(scenario: Scenario, reference: Evidence, _wanted: Wanted) -> Groups:
     """One error each, of one call or of all from then on."""
     yield Schedule(), error_schedules(scenario, reference)
 

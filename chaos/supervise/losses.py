@@ -8,6 +8,7 @@ room is laid out from the events of the lineage itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from chaos.errors import HarnessError, UsageError
@@ -30,7 +31,7 @@ from chaos.points import POWER_LOSS, KillPoint, PlannedLaunch, Schedule
 from chaos.power_loss import Loss, Unsynced, unsynced
 from chaos.scenario import Scenario
 from chaos.supervise.room import Room
-from chaos.supervise.schedules import schedule_id
+from chaos.supervise.schedules import place_of, schedule_id
 
 
 def loss_schedules(scenario: Scenario, reference: Evidence) -> list[Branch]:
@@ -62,20 +63,18 @@ def could_be_lost(scenario: Scenario, reference: Evidence) -> tuple[str, ...]:
     if scenario.target.durability != "process":
         return ()
     said: list[str] = []
-    told = 0  # facts
-    for number, event in enumerate(reference.events):
-        if reference.launches[event.launch].role not in STEP_ROLES:
-            break
-        if not isinstance(event, Request | Exec | Effect):
-            continue
-        state = _state(scenario, reference, reference.events[:number])
-        durable = state.after(Loss(0, 0)).get(state.log, b"")
-        facts = read_log(reference.blobs.get(event.log)).facts
-        lost = facts[max(told, len(read_log(durable).facts)) :]
-        told = len(facts)
-        if lost:
-            what = _OUTSIDE[type(event)].format(event)
-            said.append(f"not synced when {what}: {', '.join(fact.type for fact in lost)}")
+    known = 0  # facts that were told of already
+    state = unsynced_of(scenario.target.log, reference.launches[0], (), reference.blobs)
+    for event in _of_steps(reference):
+        if isinstance(event, Request | Exec | Effect):
+            durable = state.after(Loss(0, 0)).get(state.log, b"")
+            facts = read_log(reference.blobs.get(event.log)).facts
+            lost = facts[max(known, len(read_log(durable).facts)) :]
+            known = len(facts)
+            if lost:
+                what = _OUTSIDE[type(event)].format(event)
+                said.append(f"not synced when {what}: {', '.join(fact.type for fact in lost)}")
+        state.take(event, reference.blobs)
     return ("a loss of power could take what was acted upon:", *said) if said else ()
 
 
@@ -87,24 +86,22 @@ _OUTSIDE: dict[type[Event], str] = {
 
 
 def _instants(scenario: Scenario, reference: Evidence) -> Iterator[tuple[int, str, Unsynced]]:
-    """Launch, kill point and what is unsynced there."""
-    for number, event in enumerate(reference.events):
-        if reference.launches[event.launch].role not in STEP_ROLES:
-            return
-        before, after = reference.events[:number], reference.events[: number + 1]
-        match event:
-            case LogWrite() | FileChange():
-                yield event.launch, f"{event.point}/before", _state(scenario, reference, before)
-                yield event.launch, f"{event.point}/after", _state(scenario, reference, after)
-            case Effect() if event.point:
-                yield event.launch, f"{event.point}/after", _state(scenario, reference, after)
-            case Request():
-                point = f"provider:{event.ordinal}/request"
-                yield event.launch, point, _state(scenario, reference, after)
+    """Launch, kill point and what is unsynced there, which is another thing at the next instant."""
+    state = unsynced_of(scenario.target.log, reference.launches[0], (), reference.blobs)
+    for event in _of_steps(reference):
+        place = place_of(event)
+        if place and isinstance(event, LogWrite | FileChange):
+            yield event.launch, f"{place}/before", state
+        state.take(event, reference.blobs)
+        if place:
+            phase = "request" if isinstance(event, Request) else "after"
+            yield event.launch, f"{place}/{phase}", state
 
 
-def _state(scenario: Scenario, evidence: Evidence, events: Sequence[Event]) -> Unsynced:
-    return unsynced_of(scenario.target.log, evidence.launches[0], events, evidence.blobs)
+def _of_steps(reference: Evidence) -> Iterator[Event]:
+    """The events of the steps of the run."""
+    roles = [launch.role for launch in reference.launches]
+    return takewhile(lambda event: roles[event.launch] in STEP_ROLES, reference.events)
 
 
 def unsynced_of(log_glob: str, first: Launch, events: Sequence[Event], blobs: Blobs) -> Unsynced:

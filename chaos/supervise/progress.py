@@ -18,7 +18,7 @@ from chaos.points import POWER_LOSS, Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import losses
-from chaos.supervise.families import FAMILIES, Groups, Wanted
+from chaos.supervise.families import FAMILIES, Group, Wanted
 from chaos.supervise.fitness import check_reference
 from chaos.supervise.schedules import points_of, schedule_id
 
@@ -73,13 +73,13 @@ class Progress:
         if self.options.faults == POWER_LOSS:
             self._notes = losses.could_be_lost(self.scenario, references[0])
         family = FAMILIES[self.options.faults]
-        groups = family(self.scenario, references[0], Wanted(self._phases, self.options.torn))
-        units = self._units(self._blocks(groups))
-        if sum(len(unit.work.branches) for unit in units) == 1 and self.options.faults != FAULTS[0]:
+        wanted = Wanted(self._phases, self.options.torn)
+        groups = list(family(self.scenario, references[0], wanted))
+        if self.options.faults != FAULTS[0] and not any(branches for _, branches in groups):
             self._notes += (f"--faults {self.options.faults} finds nothing to do here",)
-        return units
+        return self._units(self._blocks(groups))
 
-    def _blocks(self, groups: Groups) -> Iterator[tuple[Schedule, list[Branch]]]:
+    def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
         """The branches that are wanted, in blocks that start from one image."""
         wanted = self.options.select or (lambda _: True)
         part, parts = self.options.shard
@@ -167,12 +167,13 @@ class Progress:
         return units
 
 
-def _led_by(baseline: Branch, groups: Groups) -> Iterator[tuple[Schedule, Sequence[Branch]]]:
+def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:
     """The run without a kill comes first, with the branches that start where it starts."""
-    rest = list(groups)
-    together = rest.pop(0)[1] if rest and rest[0][0] == Schedule() else ()
+    together = [
+        each for prefix, branches in groups[:1] if prefix == Schedule() for each in branches
+    ]
     yield Schedule(), [baseline, *together]
-    yield from rest
+    yield from groups[1:] if together else groups
 
 
 def _stable(text: str) -> int:

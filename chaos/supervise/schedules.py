@@ -185,9 +185,7 @@ def _data(reference: Evidence, event: LogWrite | FileChange) -> bytes:
 
 
 def _of_effect(
-    reference: Evidence,  # noqa: ARG001 - a row of the table
-    event: Effect,  # noqa: ARG001
-    torn: str,  # noqa: ARG001
+    _reference: Evidence, _event: Effect, _torn: str
 ) -> Iterator[tuple[Phase, int | None]]:
     yield Phase.BEFORE, None
     yield Phase.AFTER, None

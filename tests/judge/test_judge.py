@@ -9,12 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaos.evidence import Evidence, LogWrite, Request
-from chaos.judge import RULES, STATEMENTS, inexact, judge
+from chaos.judge import MOST, RULES, STATEMENTS, inexact, judge
 from tests.judge.build import Story, broken, deploy, live, plain
 
 DESIGN = (
     "L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 P1 P2 P3 P4 P5 E1 E2 E3 E4 E5 E6 R1 R2 R3 R4 R5 X1 X2 X3 X4"
 )
+
+
+def test_a_rule_that_is_broken_at_every_turn_is_told_a_few_times() -> None:
+    story = Story("say it").launch("run").header().prompt()
+    for _ in range(MOST + 5):
+        story.attempt().request(body=b"{").request(body=b"{").reply("said")
+    told = [m for m in broken(story.end().evidence()) if m.startswith("P3")]
+    assert len(told) == MOST
 
 
 def test_the_table_has_every_rule_once_in_order() -> None:

@@ -188,6 +188,17 @@ def test_r3_holds_for_a_blocked_session_too() -> None:
     assert message.startswith("R3: an idle resume was not idle: expected nothing to happen, found")
 
 
+@pytest.mark.parametrize(("changed", "silent"), [(("set:AGENT_MODEL=x",), True), ((), False)])
+def test_r3_does_not_hold_where_what_held_it_up_was_taken_back(
+    changed: tuple[str, ...], silent: bool
+) -> None:
+    story = Story("deploy it").launch("run", "log:stepAttempt#1/after").header().prompt()
+    story.attempt().dead().launch("resume")
+    story.end(3, stderr="configuration_changed", changed=changed)
+    story.launch("idle").attempt(2).request().reply("said").finish().end()
+    assert ([m for m in broken(story.evidence()) if m.startswith("R3")] == []) is silent
+
+
 def test_r3_is_not_judged_where_the_first_resume_left_work() -> None:
     story = crashed().launch("resume").end(1, stderr=TRACEBACK)
     story.launch("idle").attempt().request().reply("said").finish().end()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chaos.evidence import Kill, Process
 from chaos.report.counts import results_of
 from chaos.report.explain import explain
 from chaos.report.timeline import facts_around, kill_in_words, timeline
@@ -17,6 +18,21 @@ from tests.report import sample
 def explained() -> str:
     (result,) = results_of(sample.scenario_result(sample.violated()))
     return explain(result, sample.STATEMENTS, "my report/failures/x.json")
+
+
+def test_who_stood_beside_the_dead_is_told() -> None:
+    result = sample.violated()
+    assert result.evidence is not None
+    agent = Process(7, 1, ("agent",), "tracing-stop", 1, 5, 30_000_000, 0.1)
+    tool = replace(agent, pid=8, ppid=7, argv=("sh", "-c", f"deploy {sample.SECRET}"))
+    events = tuple(
+        replace(event, tree=(agent, tool)) if isinstance(event, Kill) else event
+        for event in result.evidence.events
+    )
+    told = replace(result, evidence=replace(result.evidence, events=events))
+    lines = explain(told, sample.STATEMENTS, None).splitlines()
+    at = lines.index("  beside it")
+    assert lines[at + 1] == "    process 8, tracing-stop: sh -c 'deploy [api key]'"
 
 
 def test_rule_then_kill_then_facts_then_world_then_the_command() -> None:
