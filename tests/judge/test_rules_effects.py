@@ -144,6 +144,15 @@ def test_e2_once_accepts_a_call_that_was_reported_as_unknown() -> None:
     assert broken(story.idle().probe().evidence(REFERENCE)) == []
 
 
+def test_e1_a_call_that_leaves_a_file_as_it_was_is_no_act() -> None:
+    story = Story("say it", files={"a.txt": "same"}).launch("run").header().prompt()
+    story.change("a.txt", "same", call="write").attempt().request().reply("said").finish().end()
+    assert broken(story.idle().probe().evidence()) == []
+    story = Story("say it", files={"a.txt": "same"}).launch("run").header().prompt()
+    story.change("a.txt", "other", call="write").attempt().request().reply("said").finish().end()
+    assert "E1" in [m[:2] for m in broken(story.idle().probe().evidence())]
+
+
 def test_e3_a_success_without_its_effect() -> None:
     assert broken(ended(called().intent().exec().result())) == [
         "E3: bash call 'call_0' succeeded without its effect 'deploy': expected 1, as in the "
