@@ -75,8 +75,9 @@ class Progress:
         family = FAMILIES[self.options.faults]
         wanted = Wanted(self._phases, self.options.torn)
         groups = list(family(self.scenario, references[0], wanted))
-        if self.options.faults != FAULTS[0] and not any(branches for _, branches in groups):
-            self._notes += (f"--faults {self.options.faults} finds nothing to do here",)
+        idle = self.options.faults != FAULTS[0] and not any(branches for _, branches in groups)
+        if idle and not self._notes:
+            self._notes = (f"--faults {self.options.faults} finds nothing to do here",)
         return self._units(self._blocks(groups))
 
     def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
