@@ -44,6 +44,9 @@ class Listener(Protocol):
 
     def scenario_started(self, name: str) -> None: ...
 
+    def schedules_planned(self, name: str, more: int) -> None:
+        """So many schedules (more) are to be carried out; a deep walk plans level by level."""
+
     def schedule_done(self, name: str, result: ScheduleResult) -> None: ...
 
     def scenario_done(self, result: ScenarioResult) -> None: ...

@@ -97,6 +97,9 @@ class _Teller:
     def scenario_started(self, name: str) -> None:
         """Nothing to tell yet."""
 
+    def schedules_planned(self, name: str, more: int) -> None:
+        """Nothing to tell yet."""
+
     def schedule_done(self, name: str, result: ScheduleResult) -> None:
         """Told with its scenario."""
 

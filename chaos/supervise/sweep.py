@@ -138,6 +138,9 @@ class _Sweep:
         if units and self._stopping:
             progress.stop(units)
             units = []
+        if units:
+            more = sum(len(unit.work.branches) for unit in units)
+            self.listener.schedules_planned(progress.scenario.name, more)
         for unit in units:
             future = self.lanes.unit(unit.work)
             self._then[future] = partial(self._unit_done, progress, unit)
