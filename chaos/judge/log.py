@@ -22,7 +22,7 @@ _BODY_KEY = {"entry": "entry", "record": "record", "usage": None}
 # An entry of type "message" is named by who speaks.
 _TYPE_OF_ROLE = {"user": "user", "assistant": "assistant", "tool": "toolResult"}
 # Facts that share a transaction with the one they belong to, and so never name the line.
-_COMPANIONS = frozenset({"user", "usage"})
+COMPANIONS = frozenset({"user", "usage"})
 # Facts whose kill points are told apart by their tool.
 _NAMED_BY_TOOL = frozenset({"toolStarted", "toolResult"})
 
@@ -77,7 +77,7 @@ def point_name(line: bytes) -> tuple[str, str | None]:
     facts = list(_facts_of(0, value))
     if not facts:
         return "partial", None
-    named = next((fact for fact in facts if fact.type not in _COMPANIONS), facts[0])
+    named = next((fact for fact in facts if fact.type not in COMPANIONS), facts[0])
     tool = named.body.get("toolName") if named.type in _NAMED_BY_TOOL else None
     return named.type, tool if isinstance(tool, str) else None
 

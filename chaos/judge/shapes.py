@@ -129,34 +129,32 @@ def _tool_entry(value: object) -> Mismatch | None:
     return (_started_tool_entry if started else _unstarted_tool_entry)(value)
 
 
-_ENTRY_OF_ROLE = {"user": _user_entry, "assistant": _assistant_entry, "tool": _tool_entry}
+ENTRY_OF_ROLE = {"user": _user_entry, "assistant": _assistant_entry, "tool": _tool_entry}
 
 
 def _message_entry(value: object) -> Mismatch | None:
     message = value.get("message") if isinstance(value, dict) else None
     role = message.get("role") if isinstance(message, dict) else None
-    shape = _ENTRY_OF_ROLE.get(role) if isinstance(role, str) else None
-    expected = " or ".join(map(shown, _ENTRY_OF_ROLE))
+    shape = ENTRY_OF_ROLE.get(role) if isinstance(role, str) else None
+    expected = " or ".join(map(shown, ENTRY_OF_ROLE))
     return shape(value) if shape else Mismatch("message.role", expected, shown(role))
 
 
-entry = by(
-    "type",
-    {
-        "message": _message_entry,
-        "compaction": closed(
-            {
-                "type": text,
-                "operationId": uuid7,
-                "summary": text,
-                "compactedThroughEntryId": uuid7,
-                "retainedTail": array(
-                    closed({"sourceEntryId": uuid7, "message": by("role", _message)})
-                ),
-            }
-        ),
-    },
-)
+ENTRIES = {
+    "message": _message_entry,
+    "compaction": closed(
+        {
+            "type": text,
+            "operationId": uuid7,
+            "summary": text,
+            "compactedThroughEntryId": uuid7,
+            "retainedTail": array(
+                closed({"sourceEntryId": uuid7, "message": by("role", _message)})
+            ),
+        }
+    ),
+}
+entry = by("type", ENTRIES)
 
 # --- records -------------------------------------------------------------------------------------
 
@@ -179,69 +177,67 @@ _completed_compaction = closed({**_finished, "finalEntryId": uuid7})
 _abort = {**_operation, "operationKind": operation_kind, "reason": one_of("escape")}
 _untargeted_abort = closed({**_abort, "phase": text}, {"toolCallId": filled})
 
-record = by(
-    "type",
-    {
-        "runStarted": closed({**_operation, "operationKind": one_of("run"), "inputEntryId": uuid7}),
-        "compactionStarted": closed(
-            {
-                **_operation,
-                "operationKind": one_of("compaction"),
-                "inputThroughEntryId": uuid7,
-                "resultEntryId": uuid7,
-                "compactedEntryIds": array(uuid7, least=1),
-                "retainedEntryIds": array(uuid7),
-                "sourceDigest": digest,
-            }
-        ),
-        "stepAttempt": closed(
-            {
-                **_operation,
-                "stepId": uuid7,
-                "attemptId": uuid7,
-                "stepKind": one_of("assistant", "compaction"),
-                "attempt": integer(1, 2),
-                "contextThroughEntryId": uuid7,
-                "configurationSnapshot": _snapshot,
-                "configurationDigest": digest,
-            }
-        ),
-        "stepFailed": closed({**_operation, "stepId": uuid7, "attemptId": uuid7, "error": error}),
-        "toolStarted": closed(
-            {
-                **_operation,
-                "stepId": uuid7,
-                "assistantEntryId": uuid7,
-                "toolIndex": natural,
-                "toolCallId": filled,
-                "toolName": filled,
-                "arguments": any_object,
-                "replay": one_of("safe", "never"),
-                "replayKey": filled,
-                "resultEntryId": uuid7,
-                "environmentIdentity": filled,
-            }
-        ),
-        "abortRequested": by(
-            "phase",
-            {
-                "model": _untargeted_abort,
-                "compact": _untargeted_abort,
-                "tool": closed({**_abort, "phase": text, "toolCallId": filled}),
-            },
-        ),
-        "operationFinished": by(
-            "outcome",
-            {
-                "completed": by(
-                    "operationKind", {"run": _completed_run, "compaction": _completed_compaction}
-                ),
-                "aborted": closed(_finished),
-                "failed": closed({**_finished, "error": error}),
-            },
-        ),
-    },
-)
+RECORDS = {
+    "runStarted": closed({**_operation, "operationKind": one_of("run"), "inputEntryId": uuid7}),
+    "compactionStarted": closed(
+        {
+            **_operation,
+            "operationKind": one_of("compaction"),
+            "inputThroughEntryId": uuid7,
+            "resultEntryId": uuid7,
+            "compactedEntryIds": array(uuid7, least=1),
+            "retainedEntryIds": array(uuid7),
+            "sourceDigest": digest,
+        }
+    ),
+    "stepAttempt": closed(
+        {
+            **_operation,
+            "stepId": uuid7,
+            "attemptId": uuid7,
+            "stepKind": one_of("assistant", "compaction"),
+            "attempt": integer(1, 2),
+            "contextThroughEntryId": uuid7,
+            "configurationSnapshot": _snapshot,
+            "configurationDigest": digest,
+        }
+    ),
+    "stepFailed": closed({**_operation, "stepId": uuid7, "attemptId": uuid7, "error": error}),
+    "toolStarted": closed(
+        {
+            **_operation,
+            "stepId": uuid7,
+            "assistantEntryId": uuid7,
+            "toolIndex": natural,
+            "toolCallId": filled,
+            "toolName": filled,
+            "arguments": any_object,
+            "replay": one_of("safe", "never"),
+            "replayKey": filled,
+            "resultEntryId": uuid7,
+            "environmentIdentity": filled,
+        }
+    ),
+    "abortRequested": by(
+        "phase",
+        {
+            "model": _untargeted_abort,
+            "compact": _untargeted_abort,
+            "tool": closed({**_abort, "phase": text, "toolCallId": filled}),
+        },
+    ),
+    "operationFinished": by(
+        "outcome",
+        {
+            "completed": by(
+                "operationKind", {"run": _completed_run, "compaction": _completed_compaction}
+            ),
+            "aborted": closed(_finished),
+            "failed": closed({**_finished, "error": error}),
+        },
+    ),
+}
+record = by("type", RECORDS)
 
 # --- usage ---------------------------------------------------------------------------------------
 
