@@ -9,7 +9,7 @@ CLOSED := $(addprefix scenarios/calls/,plain-answer.toml safe-read-is-replayed.t
 COLD   := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml)
 DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml three-calls-in-one-turn.toml)
 
-.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs mutants clean
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo mutants clean
 
 venv: $(STAMP)
 
@@ -24,10 +24,12 @@ chaos: $(STAMP)
 	$(BIN)/chaos run $(CLOSED) --launch warm --depth closure --report chaos-report-closed
 	$(BIN)/chaos run $(COLD) --launch exec --phases before,after --report chaos-report-cold
 
-# Everything: all scenarios with one kill, then the other families of faults. Prints its time.
+# Everything: all scenarios with one kill (at every kind of fact, in every phase: else it fails), then
+# the other families of faults. Prints its time.
 chaos-full: $(STAMP)
 	@date +%s > .chaos-full
 	$(BIN)/chaos run scenarios --launch warm --report chaos-report-full
+	$(BIN)/python -m tests.stress.coverage chaos-report-full/report.json
 	$(BIN)/chaos run scenarios/damage/two-turns.toml --launch warm --faults damage --report chaos-report-damage
 	$(BIN)/chaos run scenarios/power-loss $(DISTURBED) --launch warm --faults power-loss --report chaos-report-power-loss
 	$(BIN)/chaos run $(DISTURBED) --launch warm --faults concurrent --report chaos-report-concurrent
@@ -57,6 +59,10 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/build.py --runs
+
+# A planted bug, its failure, its report, its shrunk scenario, then the sound agent passing.
+demo: $(STAMP)
+	$(BIN)/python docs/demo.py
 
 # Every planted bug against the sweep that must catch it: caught, missed, or by the wrong rule.
 mutants: $(STAMP)

@@ -12,14 +12,14 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chaos.judge import RULES  # noqa: E402 - found by the line above
+from chaos.judge import RULES, Rule  # noqa: E402 - found by the line above
+from docs.demo import stage  # noqa: E402 - as above
 from tests.planted.bugs import BUGS  # noqa: E402 - as above
 
 INVARIANTS = ROOT / "docs" / "invariants.md"
@@ -52,8 +52,10 @@ def invariants() -> str:
     return "".join(parts)
 
 
-def _of(letter: str) -> Iterable[object]:
-    return (rule for rule in RULES if rule.id[0] == letter)
+def _of(letter: str) -> list[Rule]:
+    """Rules of a family by number: RULES has them in the order of cause and effect."""
+    chosen = (rule for rule in RULES if rule.id[0] == letter)
+    return sorted(chosen, key=lambda rule: int(rule.id[1:]))
 
 
 def _rule(ident: str, statement: str, doc: str | None) -> str:
@@ -105,20 +107,9 @@ def refresh_readme() -> None:
 def _planted_failure() -> str:
     """What a failure looks like: the deploy scenario against an agent that runs a tool again."""
     with tempfile.TemporaryDirectory() as directory:
-        here = Path(directory)
-        (here / "targets").mkdir()
-        profile = (ROOT / "chaos" / "targets" / "agent.toml").read_text(encoding="utf-8")
-        profile = profile.replace(
-            '"-m", "agent"', '"-m", "tests.planted", "a-never-tool-is-run-again"'
-        )
-        profile = profile.replace('module = "agent"', 'module = "tests.planted"')
-        profile = profile.replace("[env]", f'[env]\nPYTHONPATH = "{ROOT}"')
-        (here / "targets" / "agent.toml").write_text(profile, encoding="utf-8")
-        scenario = (ROOT / "scenarios" / "calls" / "deploy-is-never-repeated.toml").read_text(
-            encoding="utf-8"
-        )
-        (here / "deploy.toml").write_text(scenario, encoding="utf-8")
-        return _chaos(["run", "deploy.toml", "--launch", "warm", "--phases", "after"], cwd=here)
+        stage(Path(directory))
+        command = ["run", "deploy.toml", "--launch", "warm", "--phases", "after"]
+        return _chaos(command, cwd=Path(directory))
 
 
 def _chaos(argv: list[str], cwd: Path = ROOT) -> str:

@@ -216,6 +216,13 @@ def _may_be_safe(call: Call) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule("E1", "the intent is durable before its effect happens", _FACTS, intent_first),
+    # Before E2: a call that is run again is why its effect happens twice.
+    Rule(
+        "E4",
+        "only a call recorded safe and still declared identically is replayed",
+        _FACTS,
+        only_safe_is_replayed,
+    ),
     Rule(
         "E2",
         "an effect that may not be replayed happens at most once per intent",
@@ -223,10 +230,4 @@ RULES: tuple[Rule, ...] = (
         once_per_intent,
     ),
     Rule("E3", "a recorded success means that the effect happened", _FACTS, success_means_done),
-    Rule(
-        "E4",
-        "only a call recorded safe and still declared identically is replayed",
-        _FACTS,
-        only_safe_is_replayed,
-    ),
 )
