@@ -48,11 +48,21 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
         except KeyboardInterrupt:
             interrupted = True
             lanes.end()
-    results = tuple(progress.result() for progress in run.progress)
-    nothing = not any(result.schedules or result.error for result in results)
+    result = run.result(time.monotonic() - started, interrupted=interrupted)
+    nothing = not any(each.schedules or each.error for each in result.scenarios)
     if nothing and not interrupted:
         raise NothingSelected("no schedule matches the selection; `chaos points` lists the points")
-    return SweepResult(results, time.monotonic() - started, options.seed, interrupted)
+    return result
+
+
+def sweep_over(
+    lanes: Pool, scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener
+) -> SweepResult:
+    """Run all over lanes that the caller keeps. An interruption is the caller's, too."""
+    started = time.monotonic()
+    run = _Sweep(lanes, scenarios, options, listener)
+    run.all()
+    return run.result(time.monotonic() - started)
 
 
 def baseline_points(scenario: Scenario, options: SweepOptions) -> list[str]:
@@ -88,6 +98,11 @@ class _Sweep:
             done, _ = wait(self._then, return_when=FIRST_COMPLETED)
             for future in done:
                 self._then.pop(future)(future)
+
+    def result(self, seconds: float, *, interrupted: bool = False) -> SweepResult:
+        """What there is now."""
+        results = tuple(progress.result() for progress in self.progress)
+        return SweepResult(results, seconds, self.options.seed, interrupted)
 
     def _baseline_done(self, progress: Progress, future: Future[Any]) -> None:
         self.listener.scenario_started(progress.scenario.name)
