@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _PATH_MAX = 4096
+_WORD = 60  # characters of one word of a command line that is shown whole
 
 
 def argv(pid: int) -> tuple[str, ...]:
@@ -88,7 +89,9 @@ def stacks(pids: Iterable[int]) -> str:
 
 
 def _threads(pid: int) -> Iterable[str]:
-    yield f"process {pid}: {' '.join(argv(pid)) or '(gone)'}"
+    # A forked launch has the command line of its warm parent, a whole program after -c.
+    words = (word if len(word) <= _WORD else f"{word[:_WORD]!r}…" for word in argv(pid))
+    yield f"process {pid}: {' '.join(words) or '(gone)'}"
     for task in sorted(Path(f"/proc/{pid}/task").glob("*"), key=lambda path: int(path.name)):
         facts = {name: _line(task / name) for name in ("comm", "wchan", "syscall", "stack")}
         state = status(int(task.name), "State") or "gone"

@@ -1,19 +1,21 @@
 """One schedule that did not pass, explained from the top down.
 
-The broken rule and its statement, the kill in words, the facts around it, what happened on the
-wire and outside, and the command that runs it again. Pure. Bounded: the whole evidence is in the
-report folder, this is what a person reads first.
+The broken rules and their statements; the kill in words and its proof; what was expected and what
+was found; the facts around it; what happened on the wire and outside; and the command that runs it
+again. Pure. Bounded: the whole evidence is in the report folder, this is what a person reads first.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from chaos.evidence import Evidence, Kill
 from chaos.judge import unaccounted
+from chaos.points import Schedule
 from chaos.report.counts import presentable
+from chaos.report.meaning import kill_meaning
 from chaos.report.timeline import (
     facts_around,
     kill_in_words,
@@ -28,39 +30,106 @@ Statements = Mapping[str, str]  # rule id -> its one-line statement
 
 _EVENTS_BEFORE, _EVENTS_AFTER = 8, 5  # around the instant that a violation names
 _STREAM_LINES = 5
+_LINES = 12  # of one value that was expected or found
+_ALSO = 4  # further violations that are told, a line each
+_SEAMS = (", ", "; ")  # of the rules over events; of those over the log alone
+_WIDE = 240  # characters of such a line, and of a line on stderr
 
 
-def explain(result: ScheduleResult, statements: Statements, artifact: str | None) -> str:
-    """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written."""
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A violation's message, taken apart."""
+
+    what: str
+    expected: str  # empty where the rule names none, as `found` and `where`
+    found: str
+    where: str  # "launch 2 (resume), line 5, seq 6"
+
+
+def said(violation: Violation) -> Said:
+    """Take a message apart by the values that its evidence names."""
+    message = violation.message
+    expected, found = (str(violation.evidence.get(key, "")) for key in ("expected", "found"))
+    for seam in _SEAMS:
+        what, told, where = message.partition(f": expected {expected}{seam}found {found}")
+        if told:
+            return Said(what, expected, found, where.removeprefix(" at ").removeprefix(", "))
+    # The rule worded it otherwise: what it says already is not said again.
+    expected, found = ("" if value in message else value for value in (expected, found))
+    return Said(message, expected, found, "")
+
+
+def explain(
+    result: ScheduleResult,
+    statements: Statements,
+    artifact: str | None,
+    group: Sequence[str] = (),
+) -> str:
+    """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written;
+    `group` are lines about what the failure belongs to."""
     result = presentable(result)
-    lines = [f"{result.verdict}  {visible(result.id)}", f"  schedule  {visible(result.schedule)}"]
-    for ident, group in groupby(result.violations, key=lambda violation: violation.id):
-        lines.append(f"  {ident:<9} {statements.get(ident, '')}".rstrip())
-        lines += [line for violation in group for line in _broken(violation)]
-    if result.why:
-        lines += [f"  why       {visible(line)}" for line in result.why.splitlines()]
+    lines = [f"{result.verdict}  {visible(result.id)}"]
+    rules = dict.fromkeys(violation.id for violation in result.violations)
+    lines += [_labelled(ident, statements.get(ident, "")) for ident in rules]
+    if not _kill_says_it_all(result):
+        lines.append(_labelled("schedule", visible(result.schedule)))
+    lines += [_labelled("why", visible(line)) for line in result.why.splitlines()]
+    if result.evidence is not None:
+        lines += _killed(result.evidence)
+    lines += _broken(result.violations)
     if result.evidence is not None:
         lines += _found(result, result.evidence)
+    lines += group
     if artifact is not None:
-        lines.append(f"  again     chaos replay {shlex.quote(artifact)}")
+        lines.append(_labelled("again", f"chaos replay {shlex.quote(artifact)}"))
     return "\n".join(lines) + "\n"
 
 
-def _broken(violation: Violation) -> Iterator[str]:
-    yield from (f"            {visible(line)}" for line in violation.message.splitlines())
-    for key in ("expected", "found"):
-        value = str(violation.evidence.get(key, ""))
-        if value and value not in violation.message:
-            yield f"            {key} {visible(value)}"
+def _labelled(label: str, text: str) -> str:
+    return f"  {label:<9} {text}".rstrip()
+
+
+def _kill_says_it_all(result: ScheduleResult) -> bool:
+    """Is the schedule nothing but the one kill that was made?"""
+    events = result.evidence.events if result.evidence else ()
+    kills = [event.point for event in events if isinstance(event, Kill)]
+    launches = Schedule.parse(result.schedule).launches
+    plain = all(not launch.first and launch.starts == 1 for launch in launches)
+    return plain and len(kills) == 1 and kills == [str(x.kill) for x in launches if x.kill]
+
+
+def _killed(evidence: Evidence) -> Iterator[str]:
+    for kill in (event for event in evidence.events if isinstance(event, Kill)):
+        yield _labelled("killed", f"{launch_name(evidence, kill.launch)}: {kill_meaning(kill)}")
+        yield _labelled("", f"{visible(kill.point)}: SIGKILL {kill_in_words(kill)}")
+        yield from _section("  beside it", processes_beside(kill), evidence.facts.secret)
+
+
+def _broken(violations: Sequence[Violation]) -> Iterator[str]:
+    """The first violation in full, the others a line each."""
+    for violation in violations[:1]:
+        first = said(violation)
+        yield from _value("broken", first.what)
+        yield from _value("expected", first.expected)
+        yield from _value("found", first.found)
+        yield from _value("where", first.where)
+    for violation in violations[1 : _ALSO + 1]:
+        message = " ".join(violation.message.split())
+        yield _labelled("also", f"{violation.id}  {visible(message, _WIDE)}")
+    if len(violations) > _ALSO + 1:
+        yield _labelled("", f"… {len(violations) - _ALSO - 1} more in the failure file")
+
+
+def _value(label: str, text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    for number, line in enumerate(lines[:_LINES]):
+        yield _labelled("" if number else label, visible(line))
+    if len(lines) > _LINES:
+        yield _labelled("", f"… {len(lines) - _LINES} more lines in the failure file")
 
 
 def _found(result: ScheduleResult, evidence: Evidence) -> Iterator[str]:
     secret = evidence.facts.secret
-    for kill in (event for event in evidence.events if isinstance(event, Kill)):
-        where = launch_name(evidence, kill.launch)
-        yield f"  killed    {where} at {visible(kill.point)}"
-        yield f"            {kill_in_words(kill)}"
-        yield from _section("  beside it", processes_beside(kill), secret)
     first = result.violations[0] if result.violations else None
     order = _number(first, "order")
     title, log = _log(evidence, first, order)
@@ -80,7 +149,7 @@ def _log(evidence: Evidence, violation: Violation | None, order: int | None) -> 
     """The log that a violation speaks of: at its event, after its launch, or at the end."""
     for event in evidence.events:
         if event.order == order and hasattr(event, "log"):
-            return f"as of event {order}", evidence.blobs.get(event.log)
+            return "as it was then", evidence.blobs.get(event.log)
     launch = _number(violation, "launch")
     if not evidence.launches:
         return "", b""
@@ -91,17 +160,21 @@ def _log(evidence: Evidence, violation: Violation | None, order: int | None) -> 
 
 
 def _around(evidence: Evidence, order: int | None) -> list[str]:
-    """The timeline near an event; near the last kill where no event is named."""
+    """The timeline near an event (near the last kill where none is named), and every kill."""
     kills = [event.order for event in evidence.events if isinstance(event, Kill)]
     centre = order if order is not None else kills[-1] if kills else len(evidence.events)
-    rows = list(timeline(evidence))
-    near = [
-        f"{'>' if at == order and not line.startswith('--') else ' '} {line}"
-        for at, line in rows
-        if centre - _EVENTS_BEFORE <= at <= centre + _EVENTS_AFTER
-    ]
-    left_out = len(rows) - len(near)
-    return [*near, f"  … {left_out} more in the evidence"] if left_out else near
+    lines: list[str] = []
+    left_out = 0
+    for at, line in timeline(evidence):
+        heading = line.startswith("--")
+        if not heading and at not in kills and not -_EVENTS_BEFORE <= at - centre <= _EVENTS_AFTER:
+            left_out += 1
+            continue
+        if left_out:
+            lines.append(f"  … {left_out} more")
+            left_out = 0
+        lines.append(f"{'>' if at == order and not heading else ' '} {line}")
+    return [*lines, f"  … {left_out} more"] if left_out else lines
 
 
 def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, list[str]]:
@@ -112,7 +185,7 @@ def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, l
         text = evidence.blobs.get(item.stderr).decode("utf-8", "replace")
         if lines := text.splitlines()[-_STREAM_LINES:]:
             title = f"  stderr    {launch_name(evidence, item.index)}, last lines"
-            return title, [visible(line) for line in lines]
+            return title, [visible(line, _WIDE) for line in lines]
     return "", []
 
 

@@ -55,12 +55,17 @@ def failures(
     """What did not pass in a scenario: the smallest schedule of each fault explained, the others
     named; a known fault in a line."""
     faults = faults_of(scenario)
-    groups = [(f.results, _fault_line(f)) for f in faults if f.fingerprint not in known]
+    groups = [(f.results, [_fault_line(f)]) for f in faults if f.fingerprint not in known]
     for verdict in (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR):
         alike = tuple(r for r in results_of(scenario) if r.verdict is verdict)
-        groups += [(alike, "")] if alike else []
+        groups += [(alike, [])] if alike else []
     parts = [
-        explain(group[0], statements, artifacts.get(group[0].id)) + fault_line + _others(group)
+        explain(
+            group[0],
+            statements,
+            artifacts.get(group[0].id),
+            [*fault_line, *_others(scenario.name, group)],
+        )
         for group, fault_line in groups[:EXPLAINED]
     ]
     left = sum(len(group) for group, _ in groups[EXPLAINED:])
@@ -106,7 +111,7 @@ def _number(number: int, noun: str) -> str:
 
 
 def _fault_line(fault: Fault) -> str:
-    return f"  fault     {fault.fingerprint}\n"
+    return f"  fault     {fault.fingerprint}"
 
 
 def _known_line(fault: Fault, known: Known) -> str:
@@ -114,10 +119,11 @@ def _known_line(fault: Fault, known: Known) -> str:
     return f"known  {fault.fingerprint}  ({_number(len(fault.results), 'schedule')}): {reason}\n"
 
 
-def _others(group: Sequence[ScheduleResult]) -> str:
-    shown = ", ".join(visible(result.id) for result in group[1:6])
+def _others(scenario: str, group: Sequence[ScheduleResult]) -> list[str]:
+    """The other schedules, without the scenario's name before each."""
+    shown = ", ".join(visible(result.id.removeprefix(f"{scenario}-")) for result in group[1:6])
     more = f" and {len(group) - 6} more" if len(group) > 6 else ""
-    return f"  likewise  {shown}{more}\n" if shown else ""
+    return [f"  likewise  {shown}{more}"] if shown else []
 
 
 def _verdicts(counts: Counts) -> str:

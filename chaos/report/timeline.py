@@ -33,21 +33,21 @@ from chaos.points import KillPoint, Phase
 from chaos.report.visible import visible
 
 _SHORT = 100  # characters of a command line or a message
+_WORD, _WORD_SHOWN = 60, 24  # characters of one word of it; of one that is longer
 
 
 def kill_in_words(kill: Kill) -> str:
-    """What the point means for this call: how much of it happened before SIGKILL."""
+    """Where the system call stood when SIGKILL came: the proof of what the point promises."""
     point = KillPoint.parse(kill.point)
-    phase = point.phase
     size = f"of {kill.length} bytes" if kill.length else "(no data)"
     return {
-        Phase.BEFORE: f"on entry of {kill.call} {size}: nothing of it happened",
-        Phase.TORN: f"inside {kill.call} {size}: exactly {kill.kept} bytes reached the file",
-        Phase.AFTER: f"when {kill.call} {size} was done, before the next instruction",
-        Phase.REQUEST: f"when request {point.ordinal} had been received, nothing of it answered",
-        Phase.CHUNK: f"when {point.part} events of answer {point.ordinal} had been sent",
-        Phase.RESPONSE: f"when answer {point.ordinal} had been sent, nothing of it durable",
-    }[phase]
+        Phase.BEFORE: f"on entry of {kill.call} {size}",
+        Phase.TORN: f"inside {kill.call} {size}, of which {kill.kept} reached the file",
+        Phase.AFTER: f"at the exit of {kill.call} {size}",
+        Phase.REQUEST: "as the mock provider had it whole",
+        Phase.CHUNK: "as the mock provider had sent them",
+        Phase.RESPONSE: "as the mock provider had sent it",
+    }[point.phase]
 
 
 def processes_beside(kill: Kill) -> list[str]:
@@ -138,8 +138,11 @@ def event_in_words(event: Event) -> str:
 
 
 def _log_write(event: LogWrite) -> str:
-    done = "killed on entry" if event.returned is None else f"returned {event.returned}"
-    return f"log      {visible(event.point)}  {event.call} {event.length} bytes, {done}"
+    if event.returned is None:
+        done = ", killed on entry"
+    else:
+        done = "" if event.returned == event.length else f", returned {event.returned}"
+    return f"log      {visible(event.point)}  {event.call} {event.length} bytes{done}"
 
 
 def _request(event: Request) -> str:
@@ -209,4 +212,8 @@ _WORDS: dict[type[Event], Callable[[Any], str]] = {
 
 
 def _command(argv: tuple[str, ...]) -> str:
-    return visible(shlex.join(argv), _SHORT) or "a process that has gone"
+    """A command line with long words (a program in `-c`) cut short."""
+    words = (
+        w if len(w) <= _WORD and "\n" not in w else f"{w.strip()[:_WORD_SHOWN]}…" for w in argv
+    )
+    return visible(shlex.join(words), _SHORT) or "a process that has gone"

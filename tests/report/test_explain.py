@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
 
-from chaos.evidence import Kill, Process
+from chaos.evidence import Exec, Kill, Process
 from chaos.report.counts import results_of
-from chaos.report.explain import explain
-from chaos.report.timeline import facts_around, kill_in_words, timeline
+from chaos.report.explain import explain, said
+from chaos.report.timeline import event_in_words, facts_around, kill_in_words, timeline
+from chaos.results import Violation
 from tests.judge.build import plain
 from tests.report import sample
 
@@ -40,12 +41,14 @@ def test_rule_then_kill_then_facts_then_world_then_the_command() -> None:
         explained()
         == """\
 VIOLATION  deploy-log-toolStarted-bash-1-after
-  schedule  run: log:toolStarted[bash]#1/after; resume: none
   E2        an effect that may not be replayed happens at most once per intent
-            deploy with key [api key]: expected 0, found 1 at launch 2 (resume), line 4, seq 3
-  killed    launch 1 (run) at log:toolStarted[bash]#1/after
-            when write of 117 bytes was done, before the next instruction
-  log       as of event 6
+  killed    launch 1 (run): agent killed after `toolStarted[bash]` was durable, before its result
+            log:toolStarted[bash]#1/after: SIGKILL at the exit of write of 117 bytes
+  broken    deploy with key [api key]
+  expected  0
+  found     1
+  where     launch 2 (resume), line 4, seq 3
+  log       as it was then
       line 2   seq 1   runStarted
       line 3   seq 2   stepAttempt attempt=1
     > line 4   seq 3   toolStarted tool=bash replay=never
@@ -53,7 +56,7 @@ VIOLATION  deploy-log-toolStarted-bash-1-after
       -- launch 1 (run): killed by the schedule
             1.0 ms  request  1 /t/v1/chat/completions -> 200
             2.0 ms  answer   1 sent
-            3.0 ms  log      log:toolStarted[bash]#1  write 117 bytes, returned 117
+            3.0 ms  log      log:toolStarted[bash]#1  write 117 bytes
             3.1 ms  KILL     log:toolStarted[bash]#1/after
       -- launch 2 (resume): exit code 0
             9.0 ms  process  8 runs bash -c deploy
@@ -66,11 +69,76 @@ VIOLATION  deploy-log-toolStarted-bash-1-after
     )
 
 
-def test_a_rule_is_stated_once_however_often_it_is_broken() -> None:
-    twice = replace(sample.violated(), violations=sample.violated().violations * 2)
-    text = explain(twice, sample.STATEMENTS, None)
-    assert text.count(sample.STATEMENTS["E2"]) == 1
-    assert text.count("expected 0, found 1") == 2
+def broken(**more: object) -> Violation:
+    (violation,) = sample.violated().violations
+    return replace(violation, **more)  # type: ignore[arg-type]
+
+
+def test_a_rule_is_stated_once_and_only_its_first_violation_is_told_at_length() -> None:
+    many = replace(sample.violated(), violations=tuple(broken() for _ in range(7)))
+    lines = explain(many, sample.STATEMENTS, None).splitlines()
+    assert len([line for line in lines if sample.STATEMENTS["E2"] in line]) == 1
+    assert len([line for line in lines if line.startswith("  expected")]) == 1
+    also = [line for line in lines if line.startswith("  also      E2  deploy with key [api key]:")]
+    assert len(also) == 4
+    assert lines[lines.index(also[0]) + 4] == "            … 2 more in the failure file"
+
+
+@pytest.mark.parametrize(
+    ("message", "evidence", "parts"),
+    [
+        (
+            "a thing: expected 1: one, found 2 at launch 2 (resume), line 4",
+            {"expected": "1: one", "found": "2"},
+            ("a thing", "1: one", "2", "launch 2 (resume), line 4"),
+        ),
+        (
+            "MALFORMED_JSON at line 4: expected JSON; found '{', as left by launch 1 (run)",
+            {"expected": "JSON", "found": "'{'"},
+            ("MALFORMED_JSON at line 4", "JSON", "'{'", "as left by launch 1 (run)"),
+        ),
+        ("of its own, 2", {"expected": 1, "found": 2}, ("of its own, 2", "1", "", "")),
+        ("nothing to compare", {}, ("nothing to compare", "", "", "")),
+    ],
+)  # fmt: skip
+def test_a_message_taken_apart(
+    message: str, evidence: dict[str, object], parts: tuple[str, ...]
+) -> None:
+    assert astuple(said(Violation("E2", message, evidence))) == parts
+
+
+def test_a_long_value_is_cut() -> None:
+    found = "\n".join(f"line {n}" for n in range(30))
+    told = broken(message=f"x: expected 0, found {found}", evidence={"expected": 0, "found": found})
+    lines = explain(replace(sample.violated(), violations=(told,)), {}, None).splitlines()
+    at = lines.index("  found     line 0")
+    assert lines[at + 1] == "            line 1"
+    assert lines[at + 12] == "            … 18 more lines in the failure file"
+
+
+def test_the_schedule_is_told_where_it_is_more_than_the_kill() -> None:
+    assert "  schedule " not in explained()
+    drifted = replace(sample.violated(), schedule="run: none; damage: cut@9; resume: none")
+    assert "  schedule  run: none; damage: cut@9; resume: none\n" in explain(drifted, {}, None)
+
+
+def test_a_kill_far_from_what_it_broke_is_in_the_timeline() -> None:
+    result = sample.violated()
+    assert result.evidence is not None
+    *before, last = result.evidence.events
+    far = [replace(before[-1], order=order) for order in range(6, 40)]
+    events = (*before, *far, replace(last, order=40))
+    (violation,) = result.violations
+    told = replace(
+        result,
+        evidence=replace(result.evidence, events=events),
+        violations=(replace(violation, evidence={**violation.evidence, "order": 40}),),
+    )
+    lines = explain(told, {}, None).splitlines()
+    kill = next(i for i, line in enumerate(lines) if " KILL " in line)
+    assert lines[kill - 1] == "      … 3 more"
+    assert lines[kill + 1].startswith("      -- launch 2")
+    assert lines[kill + 2] == "      … 27 more"
 
 
 def test_a_verdict_without_evidence_says_why() -> None:
@@ -87,14 +155,19 @@ INCONCLUSIVE  deploy-log-header-1-before
 @pytest.mark.parametrize(
     ("point", "kept", "words"),
     [
-        ("log@1/before", 0, "on entry of write of 117 bytes: nothing of it happened"),
-        ("log@1/torn@9", 9, "inside write of 117 bytes: exactly 9 bytes reached the file"),
-        ("log@1/after", 117, "when write of 117 bytes was done, before the next instruction"),
+        ("log@1/before", 0, "on entry of write of 117 bytes"),
+        ("log@1/torn@9", 9, "inside write of 117 bytes, of which 9 reached the file"),
+        ("log@1/after", 117, "at the exit of write of 117 bytes"),
     ],
 )
-def test_a_kill_in_words(point: str, kept: int, words: str) -> None:
+def test_where_the_call_of_a_kill_stood(point: str, kept: int, words: str) -> None:
     kill = sample.evidence().events[3]
     assert kill_in_words(replace(kill, point=point, kept=kept)) == words  # type: ignore[arg-type]
+
+
+def test_a_long_word_of_a_command_line_is_cut() -> None:
+    event = Exec(1, 0, 0.0, 7, ("python", "-c", "\nimport sys\nsys.path" + "x" * 5000), "")
+    assert event_in_words(event) == r"process  7 runs python -c 'import sys\nsys.pathxxxxx…'"
 
 
 def test_a_line_that_is_no_fact_is_shown_as_it_is() -> None:

@@ -28,11 +28,15 @@ def test_totals_at_the_end() -> None:
 
 
 def test_failures_of_one_kind_are_explained_once() -> None:
-    same = [replace(sample.violated(), id=f"other-{n}") for n in range(7)]
-    text = failures(sample.scenario_result(sample.violated(), *same), {}, {})
+    same = [replace(sample.violated(), id=f"deploy-other-{n}") for n in range(7)]
+    files = {sample.violated().id: "x.json"}
+    text = failures(sample.scenario_result(sample.violated(), *same), {}, files)
     assert text.count("  killed ") == 1
-    assert "  fault     E2 toolStarted > effect\n" in text
-    assert "  likewise  other-0, other-1, other-2, other-3, other-4 and 2 more\n" in text
+    assert text.endswith(
+        "  fault     E2 toolStarted > effect\n"
+        "  likewise  other-0, other-1, other-2, other-3, other-4 and 2 more\n"
+        "  again     chaos replay x.json\n"  # the last thing to read is what to do
+    )
 
 
 def test_kinds_beyond_a_few_are_counted() -> None:
