@@ -1,12 +1,13 @@
 """The report folder of `--report DIR`.
 
-    DIR/report.json, report.txt      the whole sweep
+    DIR/report.json, report.txt      the whole sweep, once it is over
+    DIR/UNFINISHED                   until then, and where it was killed
     DIR/failures/ID.json             a schedule that did not pass: for `chaos replay`
     DIR/failures/ID/                 its evidence: for `chaos judge`
     DIR/passed/ID/                   the evidence of a schedule that passed, where it was kept
 
 Promises: a folder that is not empty and is no such report is refused and left alone; of an older
-report nothing stays.
+report nothing stays; a report.json that is there is whole, however the run ended.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from chaos.report.text import text_report
 from chaos.results import ScenarioResult, SweepResult, Verdict
 from chaos.saved import save_evidence
 from chaos.scenario import Scenario
+from chaos.whole import is_part_of, write_whole
 
 REPORT = "report.json"
-_OURS = (REPORT, "report.txt", "failures", "passed")
+UNFINISHED = "UNFINISHED"
+_OURS = (REPORT, "report.txt", UNFINISHED, "failures", "passed")
+_UNFINISHED = "The run that writes here is not over, or was killed. It can be started again.\n"
 
 
 @dataclass(slots=True)
@@ -45,15 +49,17 @@ class ReportFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {entry.name for entry in self.path.iterdir()}
-            if there and not (REPORT in there and there <= set(_OURS)):
+            parts = {name for name in there if any(is_part_of(name, ours) for ours in _OURS)}
+            whole = there - parts
+            if whole and not (whole & {REPORT, UNFINISHED} and whole <= set(_OURS)):
                 raise UsageError(
                     f"{self.path}: not empty, and no report of an earlier run; "
                     "name another folder with --report, or empty this one"
                 )
-            for name in ("failures", "passed"):
-                shutil.rmtree(self.path / name, ignore_errors=True)
             # Marks the folder as ours from the start, so that a run cut short can be repeated.
-            (self.path / REPORT).write_text("{}\n", encoding="utf-8")
+            write_whole(self.path / UNFINISHED, _UNFINISHED)
+            for name in there - {UNFINISHED}:
+                _remove(self.path / name)
         except OSError as error:
             raise UsageError(
                 f"{self.path}: cannot hold a report: {error.strerror}; "
@@ -75,9 +81,17 @@ class ReportFolder:
     def finish(self, sweep: SweepResult, statements: Statements) -> None:
         """Write the two reports."""
         text = text_report(sweep, statements, self.artifacts, self.known)
-        (self.path / "report.txt").write_text(text, encoding="utf-8")
+        write_whole(self.path / "report.txt", text)
         report = json_report(sweep, self.artifacts, self.known)
-        (self.path / REPORT).write_text(report, encoding="utf-8")
+        write_whole(self.path / REPORT, report)
+        (self.path / UNFINISHED).unlink()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def evidence_folders(path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import pytest
 
 from chaos.errors import UsageError
 from chaos.report.failure import read_failure
-from chaos.report.folder import ReportFolder, evidence_folders
+from chaos.report.folder import UNFINISHED, ReportFolder, evidence_folders
 from chaos.results import Verdict
 from chaos.saved import load_evidence
 from tests.report import sample
@@ -53,6 +53,25 @@ def test_an_older_report_makes_room(tmp_path: Path) -> None:
         report.prepare()
         assert not (tmp_path / "failures").exists()
         report.add(sample.scenario(), sample.scenario_result(sample.violated()))
+
+
+def test_a_run_that_is_not_over_has_no_report(tmp_path: Path) -> None:
+    done = sample.sweep_result(sample.passed())
+    for _ in range(2):  # the second time an older report is there
+        report = folder(tmp_path)
+        report.prepare()
+        assert [path.name for path in tmp_path.iterdir()] == [UNFINISHED]
+        report.finish(done, sample.STATEMENTS)
+        assert not (tmp_path / UNFINISHED).exists()
+        assert json.loads((tmp_path / "report.json").read_text())["summary"]["schedules"] == 1
+
+
+def test_what_a_killed_run_left_makes_room(tmp_path: Path) -> None:
+    for left in ([".UNFINISHED.part"], [UNFINISHED, ".report.json.part", "report.txt"]):
+        for name in left:
+            (tmp_path / name).write_text("half")
+        folder(tmp_path).prepare()
+        assert [path.name for path in tmp_path.iterdir()] == [UNFINISHED]
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

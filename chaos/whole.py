@@ -1,0 +1,27 @@
+"""Files that are there whole or not at all, so that a run that is killed leaves no half report.
+
+Says nothing about a loss of power: nothing is synced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PART = ".part"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put `text` (UTF-8) in the place of `path`, at once. What is no regular file, such as
+    /dev/stdout, is written to as it is. Raises OSError."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    path = path.resolve()  # a link stays, and leads to the new text
+    part = path.with_name(f".{path.name}{_PART}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def is_part_of(name: str, whole: str) -> bool:
+    """Is `name` what a killed `write_whole` left of a file that was to be called `whole`?"""
+    return name == f".{whole}{_PART}"
