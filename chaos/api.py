@@ -60,6 +60,7 @@ class Harness:
         self._opening = threading.Lock()
         self._opened = ExitStack()
         self._pool: Pool | None = None
+        self.last_run: Run | None = None  # what `run` gave last, or would have
         self._references: list[tuple[Scenario, tuple[Evidence, ...]]] = []
 
     def __enter__(self) -> Harness:
@@ -105,6 +106,7 @@ class Harness:
         run = self.carry_out(scenario, schedule)
         if not isinstance(kill, Schedule):
             run = with_roles(scenario, run)
+        self.last_run = run
         check_reached(run)
         return run
 

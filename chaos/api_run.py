@@ -22,7 +22,13 @@ from chaos.results import Closure, ScenarioResult, ScheduleResult, Verdict, Viol
 
 
 class NotPassed(AssertionError):  # noqa: N818 - an assertion that failed, not an error of chaos
-    """`check()` of a run or sweep that did not pass. Its text is the explanation."""
+    """`check()` of a run or sweep that did not pass. Its text is the explanation; `headline` says
+    in a line what is broken."""
+
+    def __init__(self, result: ScheduleResult, rest: str = "") -> None:
+        super().__init__(explain(result, STATEMENTS, None) + rest)
+        broken = next((f"{v.id} {STATEMENTS.get(v.id, '')}" for v in result.violations), None)
+        self.headline = broken or f"{result.verdict} {result.why.partition(chr(10))[0]}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,8 +94,9 @@ class Run:
 
     def check(self) -> Run:
         """Raises NotPassed unless the verdict is PASS."""
+        __tracebackhide__ = True  # of pytest: what the caller wrote is what failed
         if self.verdict is not Verdict.PASS:
-            raise NotPassed(self.explain())
+            raise NotPassed(self.result)
         return self
 
     def _events(self, kind: type[Any], of: Launch | None) -> Iterator[Any]:
@@ -130,10 +137,11 @@ class Sweep:
 
     def check(self) -> Sweep:
         """Raises NotPassed unless every verdict is PASS; explains the first that is not."""
+        __tracebackhide__ = True
         failed = [r for r in self.schedules if r.verdict is not Verdict.PASS]
         if failed:
             rest = f"\n{len(failed)} of {len(self.schedules)} schedules did not pass\n"
-            raise NotPassed(explain(failed[0], STATEMENTS, None) + rest)
+            raise NotPassed(failed[0], rest)
         return self
 
     def __repr__(self) -> str:
