@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from chaos.cli.output import say
+from chaos.cli.output import say, show
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS, unaccounted
 from chaos.judge.strict import check_log
@@ -45,7 +45,7 @@ def _folder(path: Path) -> int:
             for lost in unaccounted(evidence):
                 say(f"  lost, though paid for: {lost}\n")
         else:
-            say(explain(result, STATEMENTS, None))
+            show(explain(result, STATEMENTS, None))
     passed = sum(result.verdict is Verdict.PASS for result in results)
     say(f"\n{len(results)} judged again: {passed} passed\n")
     return code_of(results)

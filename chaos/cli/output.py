@@ -9,8 +9,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
+from chaos.cli.paint import painted
 from chaos.errors import HarnessError
 
 
@@ -34,9 +38,21 @@ def prepare_streams() -> None:
 def say(text: str) -> None:
     """Text of a result, LF included, seen at once. Raises HarnessError if it cannot be written,
     BrokenPipeError if the reader has gone (`chaos run | head`)."""
-    try:
+    with failing_well():
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def show(text: str) -> None:
+    """The same, of a report that a person reads: in colour where that is wanted."""
+    say(painted(text, sys.stdout))
+
+
+@contextmanager
+def failing_well() -> Iterator[None]:
+    """What goes wrong with writing to stdout, as `say` tells it."""
+    try:
+        yield
     except OSError as error:
         _give_up(sys.stdout)
         if isinstance(error, BrokenPipeError):
@@ -52,6 +68,12 @@ def tell(text: str) -> None:
             sys.stderr.flush()
     except OSError:
         _give_up(sys.stderr)
+
+
+def near(path: Path) -> str:
+    """As a file is named from here, where it is below: what a person copies."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def complain(message: str) -> None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "shrink": "chaos.cli.shrink",
     "judge": "chaos.cli.judge",
     "doctor": "chaos.cli.doctor",
+    "new": "chaos.cli.new",
 }
 CLOSURE = "closure"
 MOST_JOBS = 64
@@ -166,6 +167,10 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     commands.add_parser("doctor", help="what works on this machine, and why not")
+
+    new = commands.add_parser("new", help="a scenario or a target to begin with, which runs")
+    new.add_argument("kind", choices=("scenario", "target"), help="what to write")
+    new.add_argument("name", type=file, metavar="NAME", help="of it; a folder may stand before it")
     return parser
 
 
@@ -205,7 +210,9 @@ def _what_is_done(run: argparse.ArgumentParser) -> None:
 
 
 def _how(run: argparse.ArgumentParser) -> None:
-    lanes = min(len(os.sched_getaffinity(0)), MOST_JOBS)
+    # Only Linux tells which cores are this process's own, and `judge` works elsewhere too.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    lanes = min(cores or 1, MOST_JOBS)
     run.add_argument(
         "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
     )
@@ -278,6 +285,9 @@ def _what_is_told(run: argparse.ArgumentParser) -> None:
         default=DEFAULT_REPORT,
         help=f"report, failures and their evidence; default: {DEFAULT_REPORT}/",
     )
+    how_much = run.add_mutually_exclusive_group()
+    how_much.add_argument("-q", "--quiet", action="store_true", help="only failures and the sums")
+    how_much.add_argument("-v", "--verbose", action="store_true", help="every schedule too")
     run.add_argument(
         "--keep", action="store_true", help="keep the evidence of passing schedules too"
     )

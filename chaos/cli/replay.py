@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from chaos.cli.output import complain, say
+from chaos.cli.output import complain, say, show
 from chaos.judge import STATEMENTS
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
@@ -21,7 +21,7 @@ def command(args: argparse.Namespace) -> int:
     """Replay and explain. The exit code is that of today's verdict."""
     failure = read_failure(Path(args.failure))
     result = replay(failure, _hold if args.hold else None)
-    say(explain(result, STATEMENTS, None))
+    show(explain(result, STATEMENTS, None))
     now = _verdict(result.verdict, result.violations)
     then = _verdict(failure.verdict, failure.violations)
     say(f"\nsame as saved: {now}\n" if now == then else f"\nsaved: {then}\nnow:   {now}\n")

@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from chaos.cli.output import say
+from chaos.cli.output import near, say, show
 from chaos.errors import ScenarioError, UsageError
 from chaos.judge import STATEMENTS
 from chaos.report.explain import explain
@@ -52,10 +52,10 @@ def command(args: argparse.Namespace) -> int:
         (out.parent / carried).write_text(target.source, encoding="utf-8")
     saved = out.with_suffix(".json")
     write_failure(shrunk.failure, saved)
-    say(explain(shrunk.result, STATEMENTS, _near(saved)))
-    say(f"\n{_in_words(shrunk)}scenario  {_near(out)}\n")
+    show(explain(shrunk.result, STATEMENTS, near(saved)))
+    say(f"\n{_in_words(shrunk)}scenario  {near(out)}\n")
     if args.pytest:
-        say(f"test      {_near(_write_test(shrunk, saved))}\n")
+        say(f"test      {near(_write_test(shrunk, saved))}\n")
     return 0
 
 
@@ -95,9 +95,3 @@ def _write_test(shrunk: Shrunk, saved: Path) -> Path:
     )
     file.write_text(text, encoding="utf-8")
     return file
-
-
-def _near(path: Path) -> str:
-    """As it is named from here, where it is below."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)

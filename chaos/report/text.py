@@ -36,6 +36,14 @@ def scenario_line(scenario: ScenarioResult) -> str:
     )
 
 
+def schedule_lines(scenario: ScenarioResult) -> str:
+    """Every schedule of a scenario, in the order of the walk."""
+    return "".join(
+        f"  {result.verdict:<13}  {result.seconds:6.2f} s  {visible(result.id)}\n"
+        for result in results_of(scenario)
+    )
+
+
 def _closure(closure: Closure) -> str:
     """How far a walk beyond the first kill came; nothing where one kill was all that was asked."""
     if closure.complete:  # without an image there was nothing to close
