@@ -38,7 +38,7 @@ REASONS = (
 DEFAULT_PROMPT = "begin"  # of a scenario without a [[step]]
 
 _KEYS = ("name", "about", "target", "files", "step", "provider", "event", "kill", "expect")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # What a selector may leave open: the phase, then the ordinal, then the tool.
 _SELECTOR = re.compile(
     r"(log|file)(:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?)?"
@@ -90,7 +90,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
     root = read_toml(text, path)
     root.only(*_KEYS)
     name = root.text("name")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise root.error(f"name: expected lower-case words joined by '-', found {name!r}", "name")
     about = root.text("about")
     target, env = _target(root, targets)

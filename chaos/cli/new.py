@@ -1,0 +1,83 @@
+"""`chaos new`: a scenario or a target to begin with, which runs as it is.
+
+The files come from `templates/`, with the name filled in; a scenario takes the target that is
+beside it, if there is one. Promises: nothing that exists is written over, and what is written
+passes with the built-in agent before anything is changed in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from chaos.cli.find import TARGETS
+from chaos.cli.output import say
+from chaos.errors import UsageError
+from chaos.scenario import NAME
+
+BUILT_IN = "agent"
+_TEMPLATES = Path(__file__).parent / "templates"
+_SUFFIX = ".toml"
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write the file and say what to type next."""
+    folder, name = _where(args.name)
+    files = _scenario(folder, name) if args.kind == "scenario" else _target(folder, name)
+    written = list(files)
+    for path, text in written:
+        _write(path, text)
+        say(f"written   {path}\n")
+    made = written[0][0]
+    if args.kind == "scenario":
+        say(f"next      chaos run {shlex.quote(str(made))} --launch warm\n")
+    else:
+        scenario = folder / f"{name}-hello"
+        say(f"next      chaos new scenario {shlex.quote(str(scenario))}\n")
+    return 0
+
+
+def _where(text: str) -> tuple[Path, str]:
+    """The folder and the name. Raises UsageError for a name that a scenario could not have."""
+    path = Path(text.removesuffix(_SUFFIX))
+    if not NAME.fullmatch(path.name):
+        raise UsageError(
+            f"{text!r}: expected a name of lower-case words joined by '-', found {path.name!r}; "
+            "write for example: chaos new scenario deploy-twice"
+        )
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: no such folder; make it first: mkdir -p {path.parent}")
+    return path.parent, path.name
+
+
+def _scenario(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
+    profiles = sorted(path.stem for path in (folder / TARGETS).glob(f"*{_SUFFIX}"))
+    chosen = next(iter([*get_close_matches(name, profiles, n=1, cutoff=0.0), BUILT_IN]))
+    others = [each for each in (*profiles, BUILT_IN) if each != chosen]
+    text = _template("scenario", NAME=name, PROFILE=chosen, OTHERS=", ".join(others) or "none yet")
+    yield folder / f"{name}{_SUFFIX}", text
+
+
+def _target(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
+    yield folder / TARGETS / f"{name}{_SUFFIX}", _template("target", NAME=name)
+
+
+def _template(kind: str, **values: str) -> str:
+    text = (_TEMPLATES / f"{kind}{_SUFFIX}").read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace(f"<{key}>", value)
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path}: there already; take another name, or remove it") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
