@@ -29,7 +29,6 @@ COMMANDS = {
     "judge": "chaos.cli.judge",
     "doctor": "chaos.cli.doctor",
     "new": "chaos.cli.new",
-    "new": "chaos.cli.new",
 }
 CLOSURE = "closure"
 MOST_JOBS = 64
@@ -168,10 +167,6 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     commands.add_parser("doctor", help="what works on this machine, and why not")
-
-    new = commands.add_parser("new", help="a scenario or a target to begin with, which runs")
-    new.add_argument("kind", choices=("scenario", "target"), help="what to write")
-    new.add_argument("name", type=file, metavar="NAME", help="of it; a folder may stand before it")
 
     new = commands.add_parser("new", help="a scenario or a target to begin with, which runs")
     new.add_argument("kind", choices=("scenario", "target"), help="what to write")
