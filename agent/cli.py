@@ -20,6 +20,7 @@ Source: design, section 7.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -98,6 +99,13 @@ _FILE = ("file", {"metavar": "FILE"})
 _CONFIG = ("--config", {"metavar": "CURRENT.json", "required": True})
 
 
+_SYSTEM = "Linux"
+_ELSEWHERE = (
+    "needs Linux, which alone lets a process adopt and end what its tools left running; "
+    "sessions, show, inspect and plan work here"
+)
+
+
 # The commands that work are imported when they are given: the others start twice as fast.
 _COMMANDS: Mapping[str, _Command] = {
     "run": _Command(
@@ -155,8 +163,11 @@ def _command(words: Sequence[str]) -> int:
     except AgentFailure as failure:  # the help could not be printed
         return _report(Output(sys.stdout, sys.stderr, events=False), ExitCode.FAILED, str(failure))
     output = Output(sys.stdout, sys.stderr, events=getattr(arguments, "json", False))
+    command = _COMMANDS[arguments.command]
+    if _DURABILITY in command.arguments and os.uname().sysname != _SYSTEM:
+        return _report(output, ExitCode.USAGE, _ELSEWHERE)
     try:
-        return int(_COMMANDS[arguments.command].run(arguments, output))
+        return int(command.run(arguments, output))
     except AgentFailure as failure:
         return _report(output, failure.exit_code, str(failure))
     except SessionError as error:

@@ -19,6 +19,7 @@ from typing import Any
 from chaos.errors import HarnessError, UsageError
 from chaos.evidence import Evidence
 from chaos.explore.work import Explored, Work
+from chaos.launch.spawn import supported
 from chaos.supervise import remote
 from chaos.supervise.lane_process import LaneProcess
 
@@ -47,7 +48,8 @@ class Pool:
 @contextmanager
 def pool(root: Path, jobs: int, executor: str | None = None) -> Iterator[Pool]:
     """`jobs` lanes of this machine, which keep their files below `root`; or those of the cluster
-    that `executor` names (`dask://HOST:PORT`). Raises UsageError, HarnessError."""
+    that `executor` names (`dask://HOST:PORT`). Raises UsageError, HarnessError, and Unsupported
+    where this machine cannot have lanes."""
     made = _local(root, jobs) if executor is None else _dask(executor)
     with made as lanes:
         try:
@@ -68,6 +70,7 @@ def answer(future: Future[Any]) -> Any:
 @contextmanager
 def _local(root: Path, jobs: int) -> Iterator[Pool]:
     """A thread for each lane, which does nothing but wait for it."""
+    supported()  # here, where the reason can be told: a lane elsewhere dies of its imports
     free: SimpleQueue[LaneProcess] = SimpleQueue()
     lanes = [LaneProcess(root) for _ in range(jobs)]
     for each in lanes:
