@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -21,22 +21,15 @@ from chaos.scenario import NAME
 BUILT_IN = "agent"
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".toml"
+_New = tuple[Path, str, str]  # where it is written, what, and the command to type next
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the file and say what to type next."""
     folder, name = _where(args.name)
-    files = _scenario(folder, name) if args.kind == "scenario" else _target(folder, name)
-    written = list(files)
-    for path, text in written:
-        _write(path, text)
-        say(f"written   {path}\n")
-    made = written[0][0]
-    if args.kind == "scenario":
-        say(f"next      chaos run {shlex.quote(str(made))} --launch warm\n")
-    else:
-        scenario = folder / f"{name}-hello"
-        say(f"next      chaos new scenario {shlex.quote(str(scenario))}\n")
+    path, text, following = _KINDS[args.kind](folder, name)
+    _write(path, text)
+    say(f"written   {path}\nnext      {following}\n")
     return 0
 
 
@@ -53,16 +46,24 @@ def _where(text: str) -> tuple[Path, str]:
     return path.parent, path.name
 
 
-def _scenario(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
+def _scenario(folder: Path, name: str) -> _New:
+    """With the target beside it whose name is nearest, else the built-in one."""
     profiles = sorted(path.stem for path in (folder / TARGETS).glob(f"*{_SUFFIX}"))
-    chosen = next(iter([*get_close_matches(name, profiles, n=1, cutoff=0.0), BUILT_IN]))
+    chosen = [*get_close_matches(name, profiles, n=1, cutoff=0.0), BUILT_IN][0]
     others = [each for each in (*profiles, BUILT_IN) if each != chosen]
     text = _template("scenario", NAME=name, PROFILE=chosen, OTHERS=", ".join(others) or "none yet")
-    yield folder / f"{name}{_SUFFIX}", text
+    path = folder / f"{name}{_SUFFIX}"
+    return path, text, f"chaos run {shlex.quote(str(path))} --launch warm"
 
 
-def _target(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
-    yield folder / TARGETS / f"{name}{_SUFFIX}", _template("target", NAME=name)
+def _target(folder: Path, name: str) -> _New:
+    """In the folder where a scenario in `folder` looks for it."""
+    path = folder / TARGETS / f"{name}{_SUFFIX}"
+    following = f"chaos new scenario {shlex.quote(str(folder / f'{name}-hello'))}"
+    return path, _template("target", NAME=name), following
+
+
+_KINDS: dict[str, Callable[[Path, str], _New]] = {"scenario": _scenario, "target": _target}
 
 
 def _template(kind: str, **values: str) -> str:
