@@ -85,7 +85,7 @@ def test_a_report_whose_writer_is_killed_is_whole_or_absent(tmp_path: Path) -> N
     undisturbed = write_report(room)
     whole, calls = undisturbed.read(), undisturbed.entered
     moved = [Path(call.new_path).name for call in calls if call.new_path]
-    assert moved == [UNFINISHED, "report.txt", "report.json"]
+    assert moved == [UNFINISHED, "report.txt", "report.json", "report.html"]
     found = []
     for number, call in enumerate(calls, start=1):
         for action in (*([tear(2)] if call.length else []), kill_after()):

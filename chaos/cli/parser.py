@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
@@ -50,8 +51,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Read a command line. Raises UsageError; SystemExit after --help."""
-    return _parser().parse_args(argv)
+    """Read a command line, and keep it as `line`. Raises UsageError; SystemExit after --help."""
+    args = _parser().parse_args(argv)
+    args.line = shlex.join(["chaos", *argv])
+    return args
 
 
 def file(text: str) -> str:

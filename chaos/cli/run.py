@@ -59,7 +59,9 @@ def command(args: argparse.Namespace) -> int:
     if args.known and args.fail_fast:
         raise UsageError("--fail-fast would stop at a known fault; leave it out, or --known")
     known = read_known(Path(args.known)) if args.known else NONE
-    folder = ReportFolder(Path(args.report).resolve(), args.launch, args.seed, known)
+    folder = ReportFolder(
+        Path(args.report).resolve(), args.launch, args.seed, known, options, args.line
+    )
     folder.prepare()
 
     to_stderr = args.json == STDOUT

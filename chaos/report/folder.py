@@ -1,6 +1,7 @@
 """The report folder of `--report DIR`.
 
-    DIR/report.json, report.txt      the whole sweep, once it is over
+    DIR/report.html                  the whole sweep, to look at, once it is over
+    DIR/report.json, report.txt      the same for scripts, and as it was printed
     DIR/UNFINISHED                   until then, and where it was killed
     DIR/failures/ID.json             a schedule that did not pass: for `chaos replay`
     DIR/failures/ID/                 its evidence: for `chaos judge`
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.errors import UsageError
+from chaos.options import SweepOptions
 from chaos.report.counts import results_of
 from chaos.report.explain import Statements
 from chaos.report.failure import Failure, write_failure
@@ -30,7 +32,8 @@ from chaos.whole import is_part_of, write_whole
 
 REPORT = "report.json"
 UNFINISHED = "UNFINISHED"
-_OURS = (REPORT, "report.txt", UNFINISHED, "failures", "passed")
+PAGE = "report.html"
+_OURS = (REPORT, "report.txt", PAGE, UNFINISHED, "failures", "passed")
 _UNFINISHED = "The run that writes here is not over, or was killed. It can be started again.\n"
 
 
@@ -42,6 +45,8 @@ class ReportFolder:
     launch: str  # how the sweep starts its launches, for the failure files
     seed: int
     known: Known = field(default_factory=dict)
+    options: SweepOptions = field(default_factory=SweepOptions)
+    command: str = ""  # the command line of the sweep
     artifacts: dict[str, str] = field(default_factory=dict)  # schedule id -> failure file
 
     def prepare(self) -> None:
@@ -79,11 +84,16 @@ class ReportFolder:
                 self.artifacts[result.id] = str(file)
 
     def finish(self, sweep: SweepResult, statements: Statements) -> None:
-        """Write the two reports."""
+        """Write the reports."""
+        # Nothing of the page is needed until the sweep is over.
+        from chaos.report.page import Told, html_report
+
         text = text_report(sweep, statements, self.artifacts, self.known)
         write_whole(self.path / "report.txt", text)
         report = json_report(sweep, self.artifacts, self.known)
         write_whole(self.path / REPORT, report)
+        told = Told(statements, self.artifacts, self.known, self.options, self.command)
+        write_whole(self.path / PAGE, html_report(sweep, told))
         (self.path / UNFINISHED).unlink()
 
 

@@ -1,0 +1,59 @@
+// Faults: a thousand broken schedules as the few things that are wrong, the smallest of each told.
+
+function faultsOf() {
+  if (!data.groups.length) return null;
+  return h('section', { id: 'faults', 'aria-labelledby': 'faults-title' },
+    h('h2', { id: 'faults-title' }, 'Faults'),
+    data.groups.map(faultOf));
+}
+
+function faultOf(group) {
+  const smallest = byId.get(group.ids[0]);
+  const told = storyOf(smallest);
+  const news = group.rules.length > 0;
+  const look = smallest.look;
+  return h('article', { class: `fault ${look.look}` },
+    h('h3', {},
+      h('span', { class: `badge ${look.look}`, 'aria-hidden': 'true' }, look.sign),
+      news ? h('span', { class: 'fingerprint' }, group.title) : look.name,
+      h('span', { class: 'count' }, number(group.ids.length, 'schedule'))),
+    group.reason ? h('p', { class: 'reason' }, h('b', {}, 'known'), ` ${group.reason}`) : null,
+    group.rules.slice(0, 1).map((rule) => ruleOf(rule)),
+    told ? firstLook(smallest, told.story) : h('p', { class: 'said' }, smallest.said),
+    replay(smallest) ? command(replay(smallest)) : null,
+    h('p', { class: 'links' },
+      h('a', { href: link(smallest), class: 'open' }, 'Open the smallest: timeline and log'),
+      group.rules.length > 1 ? h('span', {}, `also broken: ${group.rules.slice(1).join(' ')}`) : null),
+    group.ids.length > 1 ? likewise(group) : null);
+}
+
+function ruleOf(rule) {
+  return h('p', { class: 'rule' }, h('b', {}, rule), ' ', data.rules[rule] ?? '');
+}
+
+function firstLook(one, story) {
+  const violation = story.violations[0];
+  return [
+    h('dl', { class: 'look' },
+      story.kills.flatMap((kill) => [h('dt', {}, 'killed'),
+        h('dd', {}, `${kill.launch} at `, h('code', {}, breakable(kill.point)), h('span', { class: 'words' }, kill.words))]),
+      violation?.expected ? [h('dt', {}, 'expected'), h('dd', {}, violation.expected)] : null,
+      violation?.found ? [h('dt', {}, 'found'), h('dd', {}, violation.found)] : null,
+      violation && !violation.found ? [h('dt', {}, 'broken'), h('dd', {}, violation.message)] : null,
+      one.verdict !== 'VIOLATION' ? [h('dt', {}, 'why'), h('dd', {}, one.said)] : null),
+    story.log.lines.length ? logOf(story, 3) : null,
+  ];
+}
+
+function likewise(group) {
+  const most = 200;
+  return h('details', { class: 'likewise' },
+    h('summary', {}, `All ${number(group.ids.length)}`),
+    h('ol', {}, group.ids.slice(0, most).map((id) =>
+      h('li', {}, h('a', { href: link(byId.get(id)) }, breakable(id)))),
+    group.ids.length > most ? h('li', { class: 'more' }, `… ${number(group.ids.length - most)} more: filter the kill map by ${group.title}`) : null));
+}
+
+function link(one) {
+  return `#${encodeURIComponent(one.id)}`;
+}
