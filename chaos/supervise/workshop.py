@@ -1,8 +1,10 @@
 """The workshop: one temporary directory for a whole run of chaos, removed whatever happens.
 
-Every process of the harness holds a shared lock on `ALIVE` in it. A tiny janitor in a session of
-its own waits for the exclusive lock: it gets it when the last of them is gone (SIGKILL included)
-and removes the directory. On an orderly exit the supervisor removes it and ends the janitor.
+A tiny janitor in a session of its own makes the directory, so that at no instant there is one that
+nobody would remove. Every process of the harness holds a shared lock on `ALIVE` in it. The janitor
+waits until the supervisor has its lock, then for the exclusive lock: it gets it when the last of
+them is gone (SIGKILL included) and removes the directory. On an orderly exit the supervisor removes
+it and ends the janitor. Whoever kills the supervisor and the janitor has to clean up himself.
 
 Does not end processes of a target: the kill engine's tracees die with their tracer.
 """
@@ -12,63 +14,81 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from chaos.errors import HarnessError
+
 ALIVE = "ALIVE"
 
-# Kept to what a bare interpreter can do at once: it must be waiting before anything can go wrong.
+# Kept to what a bare interpreter can do at once. Its stdin ends when the supervisor has its lock,
+# or is gone. A target that is about to die with its lane may still be writing when it removes.
 _JANITOR = """
-import fcntl, os, shutil, sys
+import fcntl, os, shutil, sys, time
 root = sys.argv[1]
-lock = os.open(os.path.join(root, "ALIVE"), os.O_RDONLY)
+os.mkdir(root, 0o700)
+lock = os.open(os.path.join(root, "ALIVE"), os.O_RDONLY | os.O_CREAT)
 print(flush=True)
+sys.stdin.read()
 fcntl.flock(lock, fcntl.LOCK_EX)
-for attempt in range(1000):  # a target that is about to die with its lane may still be writing
+limit = time.monotonic() + 60
+while os.path.exists(root) and time.monotonic() < limit:
     shutil.rmtree(root, ignore_errors=True)
-    if not os.path.exists(root):
-        break
+    os.sched_yield()
 """
 
 
 @contextlib.contextmanager
 def workshop() -> Iterator[Path]:
-    """Give the directory; remove it and end the janitor on the way out, or if none can start."""
-    root = Path(tempfile.mkdtemp(prefix="killpoint-"))
+    """Give the directory; remove it and end the janitor on the way out, or if none can start.
+    Raises HarnessError where the directory cannot be made."""
+    root = Path(tempfile.gettempdir(), f"killpoint-{secrets.token_hex(4)}")
     try:
-        (root / ALIVE).touch()
-        lock = hold(root)
-        try:
-            with _janitor(root):
-                yield root
-        finally:
-            os.close(lock)
+        with _janitor(root):
+            yield root
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def _janitor(root: Path) -> Iterator[None]:
-    """The janitor waits for the lock from now on, until it is no longer needed."""
+    """The janitor has made `root` and keeps it clean of us, until it is no longer needed."""
     # -I -S: no site, no environment: the janitor starts in a few milliseconds and needs nothing.
     janitor = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _JANITOR, str(root)],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
     try:
-        assert janitor.stdout is not None  # noqa: S101 - PIPE was asked for
-        janitor.stdout.readline()
-        yield
+        assert janitor.stdin is not None  # noqa: S101 - PIPE was asked for
+        assert janitor.stdout is not None  # noqa: S101 - as above
+        if not janitor.stdout.readline():
+            told = janitor.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2]
+            raise HarnessError(
+                f"cannot make the temporary directory {root}: {told}; TMPDIR must name a "
+                "directory that can be written to"
+            )
+        lock = hold(root)
+        janitor.stdin.close()
+        try:
+            yield
+        finally:
+            os.close(lock)
     finally:
-        janitor.send_signal(signal.SIGKILL)
-        janitor.communicate()
+        janitor.kill()
+        # Not `communicate`, which would write to the stdin that was closed.
+        for stream in (janitor.stdin, janitor.stdout, janitor.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        janitor.wait()
 
 
 def hold(root: Path) -> int:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from chaos.errors import HarnessError
 from chaos.supervise.workshop import workshop
 
 _HOLDER = """
@@ -47,6 +48,34 @@ def test_sigkill_of_the_supervisor_removes_it() -> None:
     assert gone_within_5_s(root)
     _, alive = psutil.wait_procs(janitors, timeout=5)
     assert alive == []
+
+
+def test_sigkill_of_a_supervisor_that_has_just_begun_removes_it() -> None:
+    """Before it holds the lock: the janitor is there before the directory."""
+    script = """
+import os, signal
+from chaos.supervise import workshop
+def hold(root):
+    print(root, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+workshop.hold = hold
+with workshop.workshop(): pass
+"""
+    python = (sys.executable, "-c", script)
+    died = subprocess.run(python, check=False, stdout=subprocess.PIPE, text=True)
+    assert died.returncode == -signal.SIGKILL
+    assert gone_within_5_s(Path(died.stdout.strip()))
+
+
+def test_a_directory_that_cannot_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with (
+        pytest.raises(HarnessError, match=r"cannot make .*gone.*No such file .*TMPDIR"),
+        workshop(),
+    ):
+        pass
 
 
 def test_nothing_is_left_where_no_janitor_can_start(
