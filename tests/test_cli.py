@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -172,6 +173,112 @@ def test_reports_for_machines(sweep: Callable[..., Sweep]) -> None:
     assert ET.fromstring(Path("r.xml").read_text()).tag == "testsuites"
 
 
+GITHUB = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "summary.md"}
+
+
+def test_github_is_told_in_its_own_way(
+    sweep: Callable[..., Sweep],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for name, value in {**GITHUB, "GITHUB_WORKSPACE": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    sweep(sample.passed(), sample.violated())
+    Path("summary.md").write_text("of an earlier command\n")
+    assert main(["run", "--github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    # Until the annotations, nothing that an agent wrote is taken for a command.
+    assert re.fullmatch(r"::stop-commands::[0-9a-f]{32}", lines[0])
+    annotation = lines.pop()
+    assert lines[-1] == f"::{lines[0].rpartition(':')[2]}::"
+    assert annotation.startswith("::error file=")
+    assert f"chaos replay chaos-report/failures/{sample.violated().id}.json" in annotation
+    summary = Path("summary.md").read_text()
+    assert summary.startswith("of an earlier command\n## Killpoint\n")
+
+
+def test_the_token_is_another_in_each_run(
+    sweep: Callable[..., Sweep],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    sweep(sample.passed())
+    tokens = {main(["run", "--github"]) or capsys.readouterr().out.splitlines()[0] for _ in "ab"}
+    assert len(tokens) == 2
+
+
+def test_off_github_there_are_annotations_and_no_more(
+    sweep: Callable[..., Sweep],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for name in (*GITHUB, "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / ".git").mkdir()
+    sweep(sample.violated())
+    assert main(["run", "--github", "--json", "-"]) == 1
+    out, err = capsys.readouterr()
+    json.loads(out)
+    assert [line for line in err.splitlines() if line.startswith("::")] == [
+        line for line in err.splitlines() if line.startswith("::error file=")
+    ]
+
+
+def test_a_summary_that_cannot_be_written_changes_nothing(
+    sweep: Callable[..., Sweep],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "scenarios")
+    sweep(sample.passed())
+    assert main(["run", "--github"]) == 0
+    assert "GITHUB_STEP_SUMMARY=scenarios: cannot be written: Is a dir" in capsys.readouterr().err
+
+
+def test_quiet_is_the_sums_and_failures_only(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed())
+    assert main(["run", "-q"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("1 passed (seed 7)")
+    sweep(sample.passed(), sample.violated())
+    assert main(["run", "--quiet"]) == 1
+    assert capsys.readouterr().out.startswith("\nVIOLATION  deploy-log-toolStarted")
+
+
+def test_verbose_is_every_schedule_with_its_verdict(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed(), sample.violated())
+    assert main(["run", "-v"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:4] == [
+        "  PASS             0.10 s  deploy-baseline",
+        "  VIOLATION        0.40 s  deploy-log-toolStarted-bash-1-after",
+    ]
+
+
+def test_forced_colours_change_no_word(
+    sweep: Callable[..., Sweep],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    sweep(sample.passed(), sample.violated())
+    assert main(["run"]) == 1
+    plain = capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["run"]) == 1
+    coloured = capsys.readouterr().out
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
 def test_an_interrupted_sweep_reports_what_it_has(
     sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +330,7 @@ def test_errors_of_a_sweep(
         (["rnu"], "invalid choice: 'rnu'"),
         (["run", "--jobs", "0"], "argument --jobs: expected a number in 1…64, found '0'"),
         (["run", "--phases", "befor"], "unknown phase 'befor'; did you mean 'before'?"),
+        (["run", "-q", "-v"], "argument -v/--verbose: not allowed with argument -q/--quiet"),
         (["run", "--jops", "2"], "unrecognized arguments: --jops"),
         (["run", "--shard", "3/2"], "expected I/N with 1 ≤ I ≤ N, such as 1/4, found '3/2'"),
         (["run", "--verify-dedup", "2"], "expected a share such as 0.1 or 10%, found '2'"),

@@ -296,3 +296,8 @@ def _what_is_told(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--json", type=file, metavar="FILE", help="write the JSON report; - is stdout")
     run.add_argument("--junit", type=file, metavar="FILE", help="write a JUnit XML report")
+    run.add_argument(
+        "--github",
+        action="store_true",
+        help="annotate the scenarios' lines (at most 10), and add to the summary of the step",
+    )

@@ -5,27 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from enum import Enum
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
+from chaos.cli.ci import no_commands, repository, write_summary
 from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
-from chaos.cli.output import complain, near, say, tell
-from chaos.cli.screen import Screen, screen_for
+from chaos.cli.output import complain, say, tell
+from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
+from chaos.cli.teller import Teller, Telling
 from chaos.errors import UsageError
 from chaos.judge import STATEMENTS
 from chaos.options import FAULTS, SweepOptions
+from chaos.report.context import Context
 from chaos.report.counts import exit_code
 from chaos.report.folder import ReportFolder
+from chaos.report.github import annotations_of
 from chaos.report.json_ import json_report
 from chaos.report.junit import junit_report
 from chaos.report.known import NONE, Known, accepted, gone, read_known
-from chaos.report.text import failures, heading, scenario_line, schedule_lines, totals
 from chaos.report.triage import faults_of_all
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult
-from chaos.scenario import Scenario
 from chaos.supervise.sweep import sweep
 from chaos.whole import write_whole
 
@@ -65,26 +66,29 @@ def command(args: argparse.Namespace) -> int:
     folder.prepare()
 
     to_stderr = args.json == STDOUT
+    write = tell if to_stderr else say
     tally = Tally.of((s.name for s in scenarios), time.monotonic(), deep=options.depth != 1)
-    screen = screen_for(
-        sys.stderr if to_stderr else sys.stdout,
-        tell if to_stderr else say,
-        tally,
-        quiet=args.quiet,
-    )
+    screen = screen_for(sys.stderr if to_stderr else sys.stdout, write, tally, quiet=args.quiet)
     telling = Telling.QUIET if args.quiet else Telling.VERBOSE if args.verbose else Telling.USUAL
-    listener = _Teller(scenarios, folder, screen, tally, telling)
-    try:
-        listener.head()
-        result = sweep(scenarios, options, listener)
-        listener.rest(result)
-    finally:
-        screen.close()
-    listener.sums(result)
+    teller = Teller(scenarios, folder, screen, tally, telling)
+    with no_commands(write) if args.github else nullcontext():
+        try:
+            teller.head()
+            result = sweep(scenarios, options, teller)
+            teller.rest(result)
+        finally:
+            screen.close()
+        teller.sums(result)
     folder.finish(result, STATEMENTS)
     faults = faults_of_all(result)
+    context = Context(
+        STATEMENTS, teller.artifacts, known, teller.scenarios, repository(), args.launch
+    )
     _write(args.json, json_report(result, folder.artifacts, known))
-    _write(args.junit, junit_report(result, accepted(known, faults)))
+    _write(args.junit, junit_report(result, faults, context))
+    if args.github:
+        write(annotations_of(result, faults, context))
+        write_summary(result, faults, context)
     code = exit_code(result, accepted(known, faults))
     if code:
         complain(f"the report is in {folder.path}")
@@ -100,79 +104,6 @@ def _check_true(file: str, known: Known, past: Sequence[str]) -> int:
             "  take the line out, or look for what this run left out"
         )
     return UsageError.exit_code if past else 0
-
-
-class Telling(Enum):
-    """How much is told."""
-
-    QUIET = "failures and the sums"
-    USUAL = "a line for each scenario too"
-    VERBOSE = "a line for each schedule too"
-
-
-class _Teller:
-    """Prints and saves each scenario when it is done: a sweep cut short has told what it knew."""
-
-    def __init__(
-        self,
-        scenarios: Sequence[Scenario],
-        folder: ReportFolder,
-        screen: Screen,
-        tally: Tally,
-        telling: Telling,
-    ) -> None:
-        self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
-        self.folder = folder
-        self.screen = screen
-        self.tally = tally
-        self.telling = telling
-        self.told: set[str] = set()
-        self.spoken = telling is not Telling.QUIET
-
-    def head(self) -> None:
-        """What comes first."""
-        if self.telling is not Telling.QUIET:
-            self.screen.write(heading())
-
-    def scenario_started(self, name: str) -> None:
-        self.tally.begin(name)
-        self.screen.open()
-
-    def schedules_planned(self, name: str, more: int) -> None:
-        self.tally.plan(name, more)
-
-    def schedule_done(self, name: str, result: ScheduleResult) -> None:
-        """Told with its scenario, when its verdict is final."""
-        self.tally.take(name, result)
-        self.screen.tick()
-
-    def scenario_done(self, result: ScenarioResult) -> None:
-        self.told.add(result.name)
-        self.tally.end(result.name)
-        self.folder.add(self.scenarios[result.name], result)
-        files = {ident: near(Path(file)) for ident, file in self.folder.artifacts.items()}
-        parts = [failures(result, STATEMENTS, files, self.folder.known)]
-        if self.telling is not Telling.QUIET:
-            parts.insert(0, scenario_line(result))
-        if self.telling is Telling.VERBOSE:
-            parts.insert(1, schedule_lines(result))
-        if text := "".join(parts):
-            self.spoken = True
-            self.screen.write(text)
-        if self.tally.over == len(self.scenarios):
-            self.screen.close()
-
-    def rest(self, result: SweepResult) -> None:
-        """The scenarios that an interruption left unfinished."""
-        self.screen.close()
-        for scenario in result.scenarios:
-            if scenario.name not in self.told:
-                self.scenario_done(scenario)
-
-    def sums(self, result: SweepResult) -> None:
-        """What comes last."""
-        text = totals(result)
-        self.screen.write(text if self.spoken else text.lstrip("\n"))
 
 
 def _check_writable(file: str | None) -> None:

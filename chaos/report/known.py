@@ -57,11 +57,14 @@ def read_known(path: Path) -> Known:
     return known
 
 
-def accepted(known: Known, faults: Iterable[Fault]) -> frozenset[str]:
-    """Ids of the schedules whose fault is known."""
-    return frozenset(
-        result.id for fault in faults if fault.fingerprint in known for result in fault.results
-    )
+def accepted(known: Known, faults: Iterable[Fault]) -> dict[str, str]:
+    """The schedules whose fault is known, by id, each with the reason."""
+    return {
+        result.id: known[fault.fingerprint].reason
+        for fault in faults
+        if fault.fingerprint in known
+        for result in fault.results
+    }
 
 
 def gone(known: Known, faults: Iterable[Fault]) -> list[str]:

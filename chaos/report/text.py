@@ -85,16 +85,21 @@ def failures(
 
 def totals(sweep: SweepResult) -> str:
     """The last lines: the faults, the sums over all scenarios, and the seed."""
+    faults = faults_of_all(sweep)
+    listed = [f"\n{number_of(len(faults), 'fault')}:\n"] if faults else []
+    listed += [f"  {f.fingerprint}  ({number_of(len(f.results), 'schedule')})\n" for f in faults]
+    return f"{''.join(listed)}\n{in_numbers(sweep)}\n"
+
+
+def in_numbers(sweep: SweepResult) -> str:
+    """A sweep in one line."""
     counts = count(all_results(sweep))
     words = "interrupted; so far: " if sweep.interrupted else ""
-    faults = faults_of_all(sweep)
-    listed = [f"\n{_number(len(faults), 'fault')}:\n"] if faults else []
-    listed += [f"  {f.fingerprint}  ({_number(len(f.results), 'schedule')})\n" for f in faults]
     return (
-        f"{''.join(listed)}\n{words}{_number(len(sweep.scenarios), 'scenario')}, "
-        f"{_number(counts.schedules, 'schedule')}, {_number(counts.kills, 'kill')} "
+        f"{words}{number_of(len(sweep.scenarios), 'scenario')}, "
+        f"{number_of(counts.schedules, 'schedule')}, {number_of(counts.kills, 'kill')} "
         f"({counts.exact} proven exact) in {sweep.seconds:.1f} s: "
-        f"{_verdicts(counts)} (seed {sweep.seed})\n"
+        f"{_verdicts(counts)} (seed {sweep.seed})"
     )
 
 
@@ -114,7 +119,8 @@ def text_report(
     return "".join(lines)
 
 
-def _number(number: int, noun: str) -> str:
+def number_of(number: int, noun: str) -> str:
+    """`1 kill`, `2 kills`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -124,7 +130,7 @@ def _fault_line(fault: Fault) -> str:
 
 def _known_line(fault: Fault, known: Known) -> str:
     reason = visible(known[fault.fingerprint].reason)
-    return f"known  {fault.fingerprint}  ({_number(len(fault.results), 'schedule')}): {reason}\n"
+    return f"known  {fault.fingerprint}  ({number_of(len(fault.results), 'schedule')}): {reason}\n"
 
 
 def _others(scenario: str, group: Sequence[ScheduleResult]) -> list[str]:

@@ -7,6 +7,7 @@ again. Times and bytes are made up; what matters is who wrote what in which orde
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from chaos.evidence import (
     Answered,
@@ -20,6 +21,8 @@ from chaos.evidence import (
     LogWrite,
     Request,
 )
+from chaos.report.context import Context
+from chaos.report.known import NONE, Known
 from chaos.results import (
     Closure,
     ScenarioResult,
@@ -60,6 +63,13 @@ HEADER = b'{"kind":"header"}\n'
 BEFORE = HEADER + fact(1, type="runStarted") + fact(2, type="stepAttempt", attempt=1)
 INTENT = fact(3, type="toolStarted", toolName="bash", replay="never")
 AFTER = BEFORE + INTENT
+
+
+def context(source: str = SCENARIO, known: Known = NONE) -> Context:
+    """What a CI service knows of it: the repository is /s."""
+    shown = replace(scenario(), source=source)
+    files = {violated().id: "rep/failures/x.json"}
+    return Context(STATEMENTS, files, known, {"deploy": shown}, "/s", "warm")
 
 
 def evidence() -> Evidence:

@@ -8,6 +8,7 @@ import pytest
 
 from chaos.errors import UsageError
 from chaos.report.counts import exit_code
+from chaos.report.github import annotations_of
 from chaos.report.json_ import json_report
 from chaos.report.junit import junit_report
 from chaos.report.known import KnownFault, accepted, gone, read_known
@@ -58,8 +59,10 @@ def test_a_known_fault_is_green_everywhere_and_said() -> None:
     text = failures(sweep.scenarios[0], {}, {}, known)
     assert text == f"\nknown  {FINGERPRINT}  (1 schedule): issue 7\n"
     assert '"known": true' in json_report(sweep, {}, known)
-    assert 'failures="0" errors="0" skipped="1"' in junit_report(sweep, fine)
-    assert "<skipped" in junit_report(sweep, fine)
+    xml = junit_report(sweep, faults_of_all(sweep), sample.context(known=known))
+    assert 'failures="0" errors="0" skipped="1"' in xml
+    assert '<skipped type="VIOLATION" message="known fault: issue 7">' in xml
+    assert annotations_of(sweep, faults_of_all(sweep), sample.context(known=known)) == ""
 
 
 def test_a_new_one_beside_it_is_red() -> None:
@@ -68,7 +71,9 @@ def test_a_new_one_beside_it_is_red() -> None:
     fine = accepted(known, faults_of_all(sweep))
     assert exit_code(sweep, fine) == 1
     assert "  killed " in failures(sweep.scenarios[0], {}, {}, known)
-    assert "<failure" in junit_report(sweep, fine)
+    context = sample.context(known=known)
+    assert "<failure" in junit_report(sweep, faults_of_all(sweep), context)
+    assert "::error " in annotations_of(sweep, faults_of_all(sweep), context)
 
 
 def test_what_proves_nothing_is_never_accepted() -> None:

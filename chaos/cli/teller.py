@@ -1,0 +1,96 @@
+"""Tells of a sweep as it goes on: each scenario is printed and saved when it is done.
+
+Promises that a sweep cut short has told what it knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+
+from chaos.cli.output import near
+from chaos.cli.screen import Screen
+from chaos.cli.tally import Tally
+from chaos.judge import STATEMENTS
+from chaos.report.folder import ReportFolder
+from chaos.report.text import failures, heading, scenario_line, schedule_lines, totals
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+from chaos.scenario import Scenario
+
+
+class Telling(Enum):
+    """How much is told."""
+
+    QUIET = "failures and the sums"
+    USUAL = "a line for each scenario too"
+    VERBOSE = "a line for each schedule too"
+
+
+class Teller:
+    """A listener of the supervisor."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        folder: ReportFolder,
+        screen: Screen,
+        tally: Tally,
+        telling: Telling,
+    ) -> None:
+        self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
+        self.folder = folder
+        self.screen = screen
+        self.tally = tally
+        self.telling = telling
+        self.told: set[str] = set()
+        self.spoken = telling is not Telling.QUIET
+
+    @property
+    def artifacts(self) -> dict[str, str]:
+        """The failure files by schedule id, as a person here names them."""
+        return {ident: near(Path(file)) for ident, file in self.folder.artifacts.items()}
+
+    def head(self) -> None:
+        """What comes first."""
+        if self.telling is not Telling.QUIET:
+            self.screen.write(heading())
+
+    def scenario_started(self, name: str) -> None:
+        self.tally.begin(name)
+        self.screen.open()
+
+    def schedules_planned(self, name: str, more: int) -> None:
+        self.tally.plan(name, more)
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None:
+        """Told with its scenario, when its verdict is final."""
+        self.tally.take(name, result)
+        self.screen.tick()
+
+    def scenario_done(self, result: ScenarioResult) -> None:
+        self.told.add(result.name)
+        self.tally.end(result.name)
+        self.folder.add(self.scenarios[result.name], result)
+        parts = [failures(result, STATEMENTS, self.artifacts, self.folder.known)]
+        if self.telling is not Telling.QUIET:
+            parts.insert(0, scenario_line(result))
+        if self.telling is Telling.VERBOSE:
+            parts.insert(1, schedule_lines(result))
+        if text := "".join(parts):
+            self.spoken = True
+            self.screen.write(text)
+        if self.tally.over == len(self.scenarios):
+            self.screen.close()
+
+    def rest(self, result: SweepResult) -> None:
+        """The scenarios that an interruption left unfinished."""
+        self.screen.close()
+        for scenario in result.scenarios:
+            if scenario.name not in self.told:
+                self.scenario_done(scenario)
+
+    def sums(self, result: SweepResult) -> None:
+        """What comes last."""
+        text = totals(result)
+        self.screen.write(text if self.spoken else text.lstrip("\n"))
