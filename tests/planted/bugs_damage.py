@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from agent.model_steps import ModelSteps
 from agent.planner import plan_recovery
 from agent.plans import StartTool
 from agent.reducer import SessionReducer
+from agent.reply import FailedAttempt
 from agent.store import SessionStore
 from tests.planted.table import With, bug
 
@@ -40,7 +42,7 @@ def _reduce_otherwise(lines_of: Callable[[bytes], list[bytes]], *, skip: bool = 
 # -- damage ----------------------------------------------------------------------------------------
 
 
-@bug("L1", 1, "plain-answer", torn=True)
+@bug("L1", 1, "plain-answer", cut=True)
 def the_torn_tail_is_ended_with_an_lf() -> None:
     """Instead of being cut off, the torn tail is made a line of its own."""
 
@@ -50,7 +52,7 @@ def the_torn_tail_is_ended_with_an_lf() -> None:
     agent.store.os = With(os, ftruncate=end)  # type: ignore[assignment]
 
 
-@bug("L2", 1, "plain-answer", torn=True)
+@bug("L2", 1, "plain-answer", cut=True)
 def the_repair_takes_an_lf_too() -> None:
     """One byte too many is cut off: the last good line has no LF any more, and the next sticks to
     it."""
@@ -223,3 +225,17 @@ def a_newer_log_is_read_as_if_it_were_old() -> None:
 def ids_follow_the_clock() -> None:
     """Fresh ids do not heed those that the log has."""
     agent.store.IdSource = lambda *_: IdSource()  # type: ignore
+
+
+@bug("P5", 1, "drift/another-model")
+def a_blocked_resume_asks_all_the_same() -> None:
+    """Before it says that it is blocked, it tries whether the model would answer."""
+    real = Loop._blocked
+
+    def blocked(self: Loop, reason: str) -> Any:
+        if self._work.step.open:
+            with contextlib.suppress(FailedAttempt):
+                self._model_steps._ask()
+        return real(self, reason)
+
+    Loop._blocked = blocked  # type: ignore[method-assign]

@@ -174,6 +174,19 @@ def a_line_separator_ends_a_line() -> None:
 # -- class 14: usage -------------------------------------------------------------------------------
 
 
+@bug("L9", 0, "plain-answer")
+def usage_is_doubled() -> None:
+    """Every token is counted twice."""
+    real = Provider.complete
+
+    def complete(self: Provider, *asked: Any) -> Any:
+        reply = real(self, *asked)
+        usage = {name: 2 * count for name, count in (reply.usage or {}).items()}
+        return replace(reply, usage=usage)
+
+    Provider.complete = complete  # type: ignore[method-assign]
+
+
 @bug("L9", 1, "plain-answer")
 def usage_is_counted_twice_on_a_retry() -> None:
     """The attempt that was lost is paid for again with the one that was not."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +11,22 @@ from typing import Any
 
 import agent.commands
 import agent.tool_calls
+from agent import new_facts
+from agent.configuration import Configuration, Settings
 from agent.errors import SessionError
-from agent.facts import SYNTHETIC_TEXT
+from agent.facts import SYNTHETIC_TEXT, Fact
+from agent.ledger import AWAITED, Ledger
 from agent.loop import Loop
 from agent.outcome import Outcome
 from agent.plans import AppendSynthetic, Finish
 from agent.provider import Provider
+from agent.reply import FailedAttempt
+from agent.state import Idle
 from agent.store import SessionStore
 from agent.tool_calls import ToolCalls
 from agent.tools.base import ToolResult
+from agent.workspace import Workspace
+from tests.planted.reader import Reading, read_otherwise
 from tests.planted.table import bug
 
 # -- what recovery does ----------------------------------------------------------------------------
@@ -96,31 +105,53 @@ def an_idle_resume_takes_a_note() -> None:
     agent.commands.nothing_to_do = nothing_to_do
 
 
-# -- what is done twice, or left behind ------------------------------------------------------------
+@bug("L6", 1, "deploy-is-never-repeated")
+def an_interrupted_call_is_answered_twice() -> None:
+    """To be sure, recovery says of each lost call two times that it was interrupted."""
+    append = ToolCalls.append_synthetic
+
+    def append_twice(self: ToolCalls, plan: AppendSynthetic) -> None:
+        append(self, plan)
+        for lost in plan.results:
+            if lost.tool_started_id is not None:
+                again = new_facts.interrupted_result(
+                    step_id=self._work.turn.step_id,
+                    tool_started_id=lost.tool_started_id,
+                    tool_call_id=lost.tool_call_id,
+                    tool_name=lost.tool_name,
+                )
+                self._work.commit(again)
+
+    def of_what_is_pending(real: Reading) -> Reading:
+        def result(ledger: Ledger, fact: Fact) -> None:
+            if fact.id in ledger.ids and ledger.ids[fact.id] == AWAITED:
+                real(ledger, fact)
+
+        return result
+
+    read_otherwise("startedResult", of_what_is_pending)
+    ToolCalls.append_synthetic = append_twice  # type: ignore[method-assign]
 
 
-@bug("E2", 0, "deploy-is-never-repeated")
-def a_tool_is_run_twice() -> None:
-    """To be sure, each tool is run once more before its result is taken."""
-    real = ToolCalls._run
+@bug("R3", 0, "plain-answer")
+def an_idle_resume_asks_the_model() -> None:
+    """A resume that has nothing to do sends the conversation once more, to see if it is all."""
+    real = agent.commands.resume
 
-    def run(self: ToolCalls, intent: Any) -> None:
-        tools = self._work.configuration.tools
-        tool = tools[intent.tool_name]
+    def resume(workspace: str, session: str, durability: str, output: Any) -> Any:
+        path = Workspace.at(workspace).known(session)
+        with SessionStore.open(path) as store:
+            if store.is_session and isinstance(store.state.operation, Idle):
+                settings = Settings.from_environment(os.environ, Workspace.at(workspace))
+                asked = Configuration.of(settings), store.state.active_context
+                with contextlib.suppress(FailedAttempt):
+                    Provider(settings).complete(*asked, print)
+        return real(workspace, session, durability, output)
 
-        def twice(arguments: Any, context: Any) -> ToolResult:
-            tool.run(arguments, context)
-            return tool.run(arguments, context)
+    agent.commands.resume = resume
 
-        more = {**tools, intent.tool_name: replace(tool, run=twice)}
-        kept, self._work.configuration = (
-            self._work.configuration,
-            replace(self._work.configuration, tools=more),
-        )
-        real(self, intent)
-        self._work.configuration = kept
 
-    ToolCalls._run = run  # type: ignore[method-assign]
+# -- what is left behind -------------------------------------------------------------------------
 
 
 @bug("X3", 1, "regression/09-half-written-file")

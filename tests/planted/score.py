@@ -48,7 +48,7 @@ class Clock(Silent):
 def settings(bug: Bug) -> dict[str, object]:
     """The sweep that must catch it: its least depth, its family. One lane carries schedules out
     in their order, fewest kills first, so the first that fails is the smallest."""
-    phases = CALLS if bug.torn else (Phase.AFTER,)
+    phases = CALLS if bug.cut else (Phase.AFTER,)
     return {"depth": max(bug.depth, 1), "faults": bug.faults, "phases": phases} | ONE
 
 

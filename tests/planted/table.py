@@ -17,7 +17,7 @@ class Bug:
     rule: str  # the id that must be reported
     depth: int  # kills that the smallest schedule needs
     scenario: str  # a scenario that provokes it
-    torn: bool = False  # only a torn write shows it
+    cut: bool = False  # only a write that is torn, or not made, shows it
     faults: str = "kill"  # the family of faults that shows it
 
 
@@ -36,12 +36,12 @@ class With:
 
 
 def bug(
-    rule: str, depth: int, scenario: str, *, torn: bool = False, faults: str = "kill"
+    rule: str, depth: int, scenario: str, *, cut: bool = False, faults: str = "kill"
 ) -> Callable[[Plant], Plant]:
     """Enter a bug into the table under its function's name."""
 
     def enter(plant: Plant) -> Plant:
-        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, torn, faults)
+        BUGS[plant.__name__.replace("_", "-")] = Bug(plant, rule, depth, scenario, cut, faults)
         return plant
 
     return enter
