@@ -438,7 +438,7 @@ def test_a_reader_that_has_gone_is_told_nothing() -> None:
         check=False,
     )
     os.close(writer)
-    assert (done.returncode, done.stderr) == (3, b"")
+    assert (done.returncode, done.stderr) == (141, b"")  # as if by SIGPIPE, like other programs
 
 
 def shell(line: str, unbuffered: str = "") -> subprocess.CompletedProcess[str]:

@@ -21,6 +21,7 @@ from chaos.errors import ChaosError
 
 INTERRUPTED = 2
 HARNESS_ERROR = 3
+BROKEN_PIPE = 141  # what a shell makes of SIGPIPE (128 + 13), which ends other programs here
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        return HARNESS_ERROR  # the reader has gone: say nothing more
+        return BROKEN_PIPE  # the reader has gone: say nothing more
     except OSError as error:
         complain(f"the system refused: {error}")
         return HARNESS_ERROR
