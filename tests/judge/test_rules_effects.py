@@ -1,4 +1,4 @@
-"""Rules E1 to E4: the smallest course that breaks each, and the nearest one that does not."""
+"""Rules E1 to E4: courses that break each, and the nearest that do not. See `test_smallest` too."""
 
 from __future__ import annotations
 
@@ -100,10 +100,6 @@ def test_e2_and_e4_a_call_recorded_never_is_run_again() -> None:
     ]
 
 
-def test_e2_an_effect_twice_in_one_launch() -> None:
-    assert ids(ended(called().intent().exec().effect().effect().result())) == ["E2"]
-
-
 def test_e2_as_often_as_the_reference_is_right() -> None:
     def twice() -> Story:
         return called().intent().exec().effect("a").effect("a").result()
@@ -151,13 +147,6 @@ def test_e1_a_call_that_leaves_a_file_as_it_was_is_no_act() -> None:
     story = Story("say it", files={"a.txt": "same"}).launch("run").header().prompt()
     story.change("a.txt", "other", call="write").attempt().request().reply("said").finish().end()
     assert "E1" in [m[:2] for m in broken(story.idle().probe().evidence())]
-
-
-def test_e3_a_success_without_its_effect() -> None:
-    assert broken(ended(called().intent().exec().result())) == [
-        "E3: bash call 'call_0' succeeded without its effect 'deploy': expected 1, as in the "
-        "reference, found 0 at line 6, seq 7"
-    ]
 
 
 def test_e3_an_unknown_result_promises_nothing() -> None:

@@ -1,4 +1,4 @@
-"""E6 on stories: an effect that the next request does not tell of."""
+"""E6 on stories: what need not be told, and what may be told as unknown. See `test_smallest` too."""
 
 from __future__ import annotations
 
@@ -27,17 +27,6 @@ def test_a_call_that_is_told_as_unknown() -> None:
     story.header().prompt().attempt().request().reply(BASH).intent().exec().effect().result()
     story.dead().launch("resume").result(outcome="interrupted").attempt().request()
     assert broken(end(story)) == []
-
-
-def test_a_call_that_is_not_told() -> None:
-    story = deployed().attempt()
-    messages = [{"role": "user", "content": "deploy it"}]
-    found = broken(end(story.request(messages=messages)))
-    assert (
-        "E6: start of 'sh -c echo deploy >> \"$CHAOS_EFFECTS\"' is forgotten: expected call "
-        "'call_0' of bash with a result, found request 2 without it at launch 1 (run), line 5, "
-        "seq 6, event 12"
-    ) in found
 
 
 def test_what_did_nothing_may_be_forgotten() -> None:

@@ -21,13 +21,6 @@ def left(**fields: Any) -> list[str]:
     return broken(story.idle().probe().evidence(REFERENCE))
 
 
-def test_x1_a_survivor() -> None:
-    assert left(survivors=(Survivor(7, ("sleep", "9")),)) == [
-        "X1: a descendant survived: expected no process left, found process 7, 'sleep 9' at launch "
-        "1 (run)"
-    ]
-
-
 def test_x1_survivors_of_a_kill_count() -> None:
     story = live(Story("deploy it").launch("run", "log:toolStarted#1/after"))
     story.launches[0] = replace(story.launches[0], survivors=(Survivor(7, ("sh",)),))
@@ -47,13 +40,6 @@ def test_x1_a_stale_lock() -> None:
 def test_x3_a_temporary_file(path: str) -> None:
     expected = f"X3: a temporary file was left: expected none, found {path} at launch 1 (run)"
     assert left(files_after={path: ""}) == [expected] or left(state_files=(path,)) == [expected]
-
-
-def test_x3_a_temporary_file_in_the_targets_own_state() -> None:
-    assert left(state_files=(".agent/.killpoint-tmp-1",)) == [
-        "X3: a temporary file was left: expected none, found .agent/.killpoint-tmp-1 at launch 1 "
-        "(run)"
-    ]
 
 
 def test_x3_a_kill_may_leave_a_temporary_file_until_the_next_start() -> None:

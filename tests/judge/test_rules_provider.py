@@ -1,4 +1,4 @@
-"""Rules P: the smallest exchange that breaks each, and the nearest one that does not."""
+"""Rules P: exchanges that break each, and the nearest that do not. See `test_smallest` too."""
 
 from __future__ import annotations
 
@@ -23,14 +23,6 @@ def deployed(story: Story) -> Evidence:
     return story.idle().probe().evidence()
 
 
-def test_p1_a_request_before_its_attempt() -> None:
-    early = started().request().attempt().reply(BASH)
-    assert broken(deployed(early)) == [
-        "P1: a request overtook its attempt: expected an open stepAttempt, found runStarted as the "
-        "last fact of the log at launch 1 (run), line 2, seq 2, event 3"
-    ]
-
-
 def test_p1_a_request_after_its_attempt_failed() -> None:
     story = started().attempt().request(status=500).step_failed().request().finish("failed").end(1)
     assert [m.partition(" at launch")[0] for m in broken(story.evidence())] == [
@@ -44,14 +36,6 @@ def test_p1_holds_for_a_request_that_was_cut_before_its_first_line() -> None:
     story = Story("deploy it").launch("run", "log:stepAttempt#1/before").header().prompt()
     story.request(method="", path="", body=b"", status=0).attempt().dead()
     assert [m[:2] for m in broken(story.evidence())] == ["P1", "P2"]
-
-
-def test_p2_two_requests_under_one_attempt() -> None:
-    twice = started().attempt().request().request().reply(BASH)
-    assert broken(deployed(twice)) == [
-        "P2: an attempt was used twice: expected one request an attempt, found a second one after "
-        "event 4 at launch 1 (run), line 3, seq 3, event 6"
-    ]
 
 
 def test_p2_a_second_attempt_pays_for_a_second_request() -> None:
@@ -78,7 +62,6 @@ def test_p3_does_not_judge_a_request_of_which_only_a_part_arrived() -> None:
 
 
 SAID = '{"role": "user", "content": "deploy it"}'
-OTHER = '{"role": "user", "content": "deploy"}'
 
 
 @pytest.mark.parametrize(
@@ -88,11 +71,6 @@ OTHER = '{"role": "user", "content": "deploy"}'
             [USER, USER],
             SYSTEM,
             f"message 2 of the context is not the log's: expected no message, found {SAID}",
-        ),
-        (
-            [USER | {"content": "deploy"}],
-            SYSTEM,
-            f"message 1 of the context is not the log's: expected {SAID}, found {OTHER}",
         ),
         (
             [USER],
@@ -156,14 +134,6 @@ def test_p5_a_request_after_the_terminal_fact() -> None:
 
 def test_p5_a_new_prompt_is_another_operation() -> None:
     assert broken(plain().idle().probe().evidence()) == []
-
-
-def test_p5_a_request_after_the_durable_abort() -> None:
-    story = started().attempt().abort().request().step_failed().finish("aborted").end(130)
-    assert broken(story.evidence()) == [
-        "P5: an aborted operation asked on: expected no request, found one at launch 1 (run), "
-        "line 4, seq 4, event 5"
-    ]
 
 
 def test_p5_a_request_while_blocked() -> None:

@@ -100,7 +100,6 @@ def test_who_had_written_nothing_was_no_writer_yet() -> None:
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
-        ({"exit_code": 1}, "ended wrongly: expected exit code 5 or 0, found 1: session busy"),
         ({"exit_code": 3}, "ended wrongly: expected exit code 5 or 0, found 3: session busy"),
         ({"exit_code": None, "signal": 11}, "fell: expected an exit code, found signal 11"),
     ],
