@@ -17,7 +17,8 @@ from chaos.judge.strict import check_log
 from tests.loggen import Sample, samples
 
 LOGS_PER_SEED = 5_000
-SEEDS = (1, 2, 3, 4)  # 20,000 logs
+SEEDS = range(1, 5)  # 20,000 logs in each run
+MORE_SEEDS = range(5, 21)  # 80,000 more with `make test-slow`
 
 Verdict = tuple[object, ...]  # ("ok",) or (code, line, seq)
 
@@ -44,7 +45,9 @@ def described(sample: Sample) -> str:
     return f"{sample.made}\n  agent {agents(sample.data)}\n  judge {judges(sample.data)} {said}"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MORE_SEEDS)]
+)
 def test_both_readers_agree_on_code_line_and_seq(seed: int) -> None:
     disagreed: list[Sample] = []
     refused: set[object] = set()

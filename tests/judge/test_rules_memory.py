@@ -1,4 +1,4 @@
-"""E6 on stories: what need not be told, and what may be told as unknown. See `test_smallest` too."""
+"""E6 on stories: what need not be told, what may be told as unknown. See `test_smallest` too."""
 
 from __future__ import annotations
 

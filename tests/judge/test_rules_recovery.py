@@ -1,4 +1,4 @@
-"""Rules R1 to R4: recoveries that break each, and the nearest that do not. See `test_smallest` too."""
+"""Rules R1 to R4: recoveries that break each, the nearest that do not. See `test_smallest` too."""
 
 from __future__ import annotations
 
