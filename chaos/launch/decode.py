@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from itertools import accumulate
 
-from chaos.errors import HarnessError
+from chaos.errors import UsageError
 from chaos.launch.files import Files, Found, Inode, position
 from chaos.launch.model import Action, Call
 from chaos.launch.proc import read_memory, read_path, write_memory
@@ -139,8 +139,8 @@ class Edit:
 
     def _shorten(self, row: Row, registers: Registers, call: Call, keep: int) -> None:
         if row.length is None or not 0 < keep < call.length:
-            raise HarnessError(
-                f"cannot let {keep} bytes of {call.name} on {call.path} happen: it has "
+            raise UsageError(
+                f"cannot let {keep} bytes of {call.name} happen: it has "
                 f"{call.length} bytes to write; choose a count between 1 and {call.length - 1}"
             )
         length = registers.arg(row.length)

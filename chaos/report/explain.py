@@ -73,7 +73,7 @@ def explain(
     lines += [_labelled(ident, statements.get(ident, "")) for ident in rules]
     if not _kill_says_it_all(result):
         lines.append(_labelled("schedule", visible(result.schedule)))
-    lines += [_labelled("why", visible(line)) for line in result.why.splitlines()]
+    lines += _value("why", result.why)
     if result.evidence is not None:
         lines += _killed(result.evidence)
     lines += _broken(result.violations)

@@ -14,7 +14,7 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.errors import ChaosError, HarnessError
+from chaos.errors import ChaosError, HarnessError, ScenarioError, UsageError
 from chaos.evidence import Evidence
 from chaos.explore.work import Branch, Explored, Work
 from chaos.judge import judge
@@ -177,6 +177,10 @@ def _carry_out(
         if result.verdict is Verdict.PASS and evidence.merged_into is None:
             ends.add(course.end)
     except ChaosError as error:
+        if isinstance(error, UsageError) and branch.schedule == work.scenario.kill.schedule:
+            # No fault of ours: the scenario asks for what its run does not have.
+            where = f"{work.scenario.path}: [kill] schedule {str(branch.schedule)!r}"
+            raise ScenarioError(f"{where}: {error}") from None
         return Explored(branch, harness_error(branch, str(error), started), "")
     except Exception:  # the harness must never take its own fault for the target's
         return Explored(branch, harness_error(branch, traceback.format_exc(), started), "")

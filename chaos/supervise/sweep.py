@@ -122,6 +122,8 @@ class _Sweep:
             return
         try:
             explored = answer(future)
+        except ScenarioError:
+            raise  # as above
         except ChaosError as error:
             progress.failed(unit, str(error))
         else:

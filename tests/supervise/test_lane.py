@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from chaos.errors import ScenarioError
 from chaos.explore.work import Branch, Explored, Work
 from chaos.points import Schedule
 from chaos.results import Verdict
@@ -59,3 +61,24 @@ def test_what_is_said_of_them_is_the_same(lane: Lane) -> None:
         events = explored.result.evidence.events  # type: ignore[union-attr]
         assert [event.order for event in events] == list(range(1, len(events) + 1))
         assert events[0].launch == 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ("run: log:header#1/torn@99999", "cannot let 99999 bytes of write happen: it has "),
+        ("run: none; damage: cut@99999; resume: none", "the log has no such place; it has "),
+    ],
+)
+def test_a_schedule_that_its_run_does_not_have_is_the_scenarios_fault(
+    lane: Lane, schedule: str, message: str
+) -> None:
+    scenario = load_scenario(scenario_file("calls/plain-answer"))
+    asked = replace(scenario, kill=replace(scenario.kill, schedule=Schedule.parse(schedule)))
+    branch = Branch("asked", Schedule.parse(schedule))
+    with pytest.raises(ScenarioError, match=f"{scenario.path}: .kill. schedule .*{message}"):
+        explore(lane, Work(asked, "warm", (branch,)))
+    # One that the harness chose itself is no fault of the user's.
+    (explored,) = explore(lane, Work(scenario, "warm", (branch,)))
+    assert explored.result.verdict is Verdict.HARNESS_ERROR
+    assert message in explored.result.why
