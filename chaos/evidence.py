@@ -70,6 +70,25 @@ class LogWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class StateWrite:
+    """A system call that changed a file which holds the session (or tried to), of a target whose
+    session is not read. Its bytes are kept at a kill only: a database may be large."""
+
+    order: int
+    launch: int
+    at_ms: float
+    pid: int
+    call: str
+    path: str  # relative to the workspace, or `~/…` below the HOME; for a rename, the new name
+    glob: str  # of the target file, by which it is watched
+    point: str  # the kill point's name without phase: "state:pwrite64[~/.mine/*.db-wal]#3"
+    offset: int  # byte offset in the file; -1 where it has none
+    length: int  # bytes the target asked to write; 0 for calls without data
+    returned: int | None  # the call's return value; None: the target was killed on entry
+    tears: bool = True  # can a kill leave a part of it, and is what it leaves then known?
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request of the target at the mock provider, seen when its first byte arrived."""
 
@@ -202,7 +221,7 @@ class Kill:
     log: Sha = ABSENT  # the log found then; of a point of the log, that is `after`
     caller: int = 0  # the process that made the call; 0 where no call stood
     scope: str = "process"  # who died with it: process, group, tree
-    path: str = ""  # of a workspace file
+    path: str = ""  # of a workspace file, or one that holds the session
 
     @property
     def log_after(self) -> Sha:
@@ -289,6 +308,7 @@ Event = (
     | Ended
     | Injected
     | Rival
+    | StateWrite
 )
 
 
@@ -337,7 +357,7 @@ class Facts:
     """What the rules must know of scenario and target, resolved to plain values."""
 
     scenario: str
-    dialect: str  # "session-v2": L and the rules over facts apply
+    dialect: str  # "session-v2": L and the rules over facts apply; "transcript", "opaque"
     prompts: tuple[str, ...]  # of the run steps, in order
     probe_prompt: str
     exit_codes: Mapping[str, int]  # completed, failed, blocked, corrupt, busy, aborted
@@ -347,6 +367,15 @@ class Facts:
     secret: str  # the API key the target was given: must be found nowhere
     steps: tuple[str, ...] = ()  # what each step does, one of STEP_ROLES; empty: all are runs
     expect_blocked: str | None = None  # the reason that holds up a launch that finds a change
+    acknowledged: str = "request"  # when a prompt counts as accepted, if no fact tells: or "exit"
+    goes_on: str = ""  # the prompt that `resume` is given; empty: it is given none
+    side: tuple[str, ...] = ()  # texts that tell a request which is no turn of the conversation
+    side_without_tools: bool = False  # and so does a request that offers no tool
+    shell: str = "bash"  # the tool that the model runs commands with; empty: there is none
+    durable: tuple[str, ...] = ()  # globs of the files that hold the session
+    transcript: Mapping[str, str] = field(
+        default_factory=dict
+    )  # paths in a line (chaos.transcript)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Pure. A **kill point** names one instant at which the target can be stopped dead
 
     log:toolStarted[bash]#1/after      a system call that changes the session log
     file:rename[notes.txt]#1/before    one that changes a workspace file
+    state:pwrite64[*.db-wal]#3/after   one that changes a file which holds the session, by its glob
     effect:deploy#1/before             one that appends to the effect journal
     provider:2/request                 the exchange with the model, by request
 
@@ -49,6 +50,7 @@ CALL_PHASES = (Phase.BEFORE, Phase.TORN, Phase.AFTER)
 SOURCES = {
     "log": CALL_PHASES,
     "file": CALL_PHASES,
+    "state": CALL_PHASES,
     "effect": (Phase.BEFORE, Phase.AFTER),
     "provider": (Phase.REQUEST, Phase.CHUNK, Phase.RESPONSE),
 }
@@ -69,6 +71,7 @@ _CALL = (
 _PLACES = {
     "log": f"(?:{_CALL})",
     "file": f"(?:{_CALL})",
+    "state": f"(?:{_CALL})",
     "effect": rf"(?::(?P<name>[^#;/\n]*[^#;/\s])#(?P<ordinal>{_NUMBER})|{_POSITION})",
     "provider": rf":(?P<position>{_NUMBER})",
 }
@@ -87,8 +90,8 @@ class KillPoint:
     """One instant. `name` is None for a point addressed by position, and for the provider's."""
 
     source: str  # one of SOURCES
-    name: str | None  # a fact type or a system call (log, file), an effect
-    detail: str | None  # a fact's tool; a file's path, relative to the workspace
+    name: str | None  # a fact type or a system call (log, file, state), an effect
+    detail: str | None  # a fact's tool; a file's path, relative to the workspace; a glob
     ordinal: int
     phase: Phase
     part: int | None = None  # bytes of a torn call; events of a chunk

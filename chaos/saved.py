@@ -15,7 +15,7 @@ from typing import Any
 
 from chaos.errors import UsageError
 from chaos.evidence import ABSENT, BLOB, Blobs, Evidence, Kill, sha
-from chaos.points import KillPoint, Schedule
+from chaos.points import KillPoint, Schedule, Scope
 from chaos.regular import MOST_BYTES, read_regular
 from chaos.scenario import EFFECT_COUNTS
 from chaos.typed import Builder, Mismatch, hints
@@ -133,6 +133,7 @@ def _check(evidence: Evidence, where: str) -> None:
             raise Mismatch(f"{at}.launch", f"one of the {count} launches", event.launch)
         if isinstance(event, Kill):
             _parsed(KillPoint.parse, event.point, f"{at}.point")
+            _parsed(Scope, event.scope, f"{at}.scope")
             # The judge makes up the bytes before an offset, and up to a size.
             for name, size in (("offset", event.offset), ("size", event.size or 0)):
                 if size > MOST_BYTES:

@@ -41,7 +41,7 @@ _KEYS = ("name", "about", "target", "files", "step", "provider", "event", "kill"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # What a selector may leave open: the phase, then the ordinal, then the tool.
 _SELECTOR = re.compile(
-    r"(log|file)(:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?)?"
+    r"(log|file|state)(:[A-Za-z][A-Za-z0-9_.-]*(\[[^\]]+\])?(#[1-9][0-9]*)?)?"
     r"|effect(:[^#;/\n]+(#[1-9][0-9]*)?)?|provider(:[1-9][0-9]*)?"
 )
 

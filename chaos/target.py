@@ -1,8 +1,9 @@
 """Target files: how to start the program under test, and where it keeps what.
 
-A target is any program that keeps a session log: a few lines of TOML say how it is run and
-resumed, where its log lies and what its exit codes mean. `parse_target` is a function of the text,
-so that a saved failure carries its target with it; `load_target` finds the file by name.
+A target is any program that keeps a session: a few lines of TOML say how it is run and resumed,
+where its session lies (`chaos.target_session`) and what its exit codes mean. `parse_target` is a
+function of the text, so that a saved failure carries its target with it; `load_target` finds the
+file by name.
 
 Does not start anything, and knows no particular target: the built-in ones are data, in
 `chaos/targets/`.
@@ -12,23 +13,33 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from chaos.errors import ScenarioError
 from chaos.regular import read_regular
+from chaos.target_session import (
+    KEYS_OF_SESSION,
+    TABLES_OF_SESSION,
+    Session,
+    escapes,
+    inside,
+    read_session,
+)
 from chaos.toml_table import Table, nearest, read_toml
 
-PLACEHOLDERS = ("python", "workspace", "home", "session", "prompt", "base_url", "api_key")
+PLACEHOLDERS = (
+    *("python", "workspace", "home", "session", "prompt"),
+    *("base_url", "base_root", "api_key"),
+)
 ROLES = ("run", "resume")  # commands that every target has
 MORE_ROLES = ("compact", "abort")  # and those that it may have
-DIALECTS = ("session-v2",)
 DURABILITIES = ("process", "fsync")
 OUTCOMES = ("completed", "failed", "blocked", "corrupt", "busy", "aborted")
 NEVER = -1  # the exit code of an outcome that the target does not have
 
-_KEYS = ("name", "about", "dialect", "log", "state", "temporary", "durability")
+_KEYS = ("name", "about", "state", "temporary", "durability", "stdin", "version")
 _TABLES = ("commands", "env", "home", "exit_codes", "limits", "warm")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # What Linux takes: NAME_MAX, and PATH_MAX less a quarter for the way to the directory itself.
@@ -55,8 +66,7 @@ class Target:
 
     name: str
     about: str
-    dialect: str  # "session-v2": how its log is read
-    log: str  # glob relative to the workspace
+    session: Session  # how it keeps its session
     commands: Mapping[str, tuple[str, ...]]  # by role: ROLES, and some of MORE_ROLES
     env: Mapping[str, str]
     home: Mapping[str, str]  # path in its HOME -> content, as it stands
@@ -67,40 +77,59 @@ class Target:
     temporary: tuple[str, ...]  # globs, workspace-relative: its temporary files (X3)
     durability: str  # what it promises to survive: "process" (a crash), "fsync" (a power loss)
     warm: WarmProfile | None
+    stdin: str  # text with placeholders that it is given on standard input; empty: /dev/null
+    version: tuple[str, ...]  # argv that prints its version; may be empty
     path: str  # of the target file
     source: str  # its TOML text
+
+    @property
+    def dialect(self) -> str:
+        """How its log is read, if at all."""
+        return self.session.dialect
+
+    @property
+    def log(self) -> str:
+        """Glob of the session log; empty where nothing of it can be read."""
+        return self.session.log
+
+    @property
+    def goes_on(self) -> bool:
+        """Is its `resume` given a prompt?"""
+        return any("{prompt}" in part for part in (*self.commands["resume"], self.stdin))
 
     def command(self, role: str, **values: str) -> tuple[str, ...]:
         """The argv of `role` (a key of `commands`), placeholders filled from `values`; `{python}`
         is the interpreter that runs chaos."""
-        return tuple(_fill(part, values) for part in self.commands[role])
+        return tuple(fill(part, values) for part in self.commands[role])
 
     def environment(self, **values: str) -> dict[str, str]:
         """The target's environment variables, placeholders filled as in `command`."""
-        return {name: _fill(value, values) for name, value in self.env.items()}
+        return {name: fill(value, values) for name, value in self.env.items()}
 
 
 def parse_target(text: str, path: str) -> Target:
     """Read a target file's text. Raises ScenarioError `path:line: …`."""
     root = read_toml(text, path)
-    root.only(*_KEYS, *_TABLES)
+    root.only(*_KEYS, *KEYS_OF_SESSION, *_TABLES, *TABLES_OF_SESSION)
+    session = read_session(root)
     limits = root.table("limits")
     limits.only("launch_s", "grace_s")
     return Target(
         name=root.text("name"),
         about=root.text("about"),
-        dialect=_dialect(root),
-        log=_inside(root, "log", [root.text("log")])[0],
-        commands=_commands(root),
+        session=session,
+        commands=_commands(root, session),
         env=_environment(root),
         home=read_files(root, "home"),
         exit_codes=_exit_codes(root),
         launch_limit_s=limits.seconds("launch_s", 20.0),
         grace_s=limits.seconds("grace_s", 2.0),
-        state=_inside(root, "state", root.texts("state")),
-        temporary=_inside(root, "temporary", root.texts("temporary", ())),
+        state=inside(root, "state", root.texts("state", None if session.by_facts else ())),
+        temporary=inside(root, "temporary", root.texts("temporary", ())),
         durability=_durability(root),
         warm=_warm(root),
+        stdin=_stdin(root),
+        version=_version(root),
         path=path,
         source=text,
     )
@@ -185,39 +214,24 @@ def _durability(root: Table) -> str:
     return found
 
 
-def _dialect(root: Table) -> str:
-    dialect = root.text("dialect")
-    if dialect not in DIALECTS:
-        raise root.error(f"unknown dialect {dialect!r}{nearest(dialect, DIALECTS)}", "dialect")
-    return dialect
-
-
-def _inside(root: Table, key: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths and globs that stay in the workspace."""
-    checked = tuple(paths)
-    for path in checked:
-        if escapes(path):
-            raise root.error(f"{key}: {path!r} leads out of the workspace", key)
-    return checked
-
-
-def escapes(path: str) -> bool:
-    """True of a path that is absolute or climbs with `..`, so may leave the workspace."""
-    pure = PurePosixPath(path)
-    return pure.is_absolute() or ".." in pure.parts or not pure.parts
-
-
-def _commands(root: Table) -> dict[str, tuple[str, ...]]:
+def _commands(root: Table, session: Session) -> dict[str, tuple[str, ...]]:
     commands = root.table("commands")
     commands.only(*ROLES, *MORE_ROLES)
     roles = (*ROLES, *(role for role in MORE_ROLES if role in commands))
+    for role in roles[len(ROLES) :]:
+        if not session.by_facts:
+            raise commands.error(
+                f"commands.{role}: when it has begun is told by facts, which the dialect "
+                f"{session.dialect!r} has not; leave it out",
+                role,
+            )
     found = {role: commands.texts(role) for role in roles}
     for role, argv in found.items():
         if not argv:
             raise commands.error(f"commands.{role} is empty; name the program", role)
         for index, part in enumerate(argv):
             _check_placeholders(commands, part, role, index)
-    if not any("{prompt}" in part for part in found["run"]):
+    if not any("{prompt}" in part for part in (*found["run"], _stdin(root))):
         raise commands.error("commands.run must hold {prompt}, or no prompt reaches it", "run")
     return found
 
@@ -227,6 +241,20 @@ def _environment(root: Table) -> dict[str, str]:
     for name, value in found.items():
         _check_placeholders(root, value, "env", name)
     return found
+
+
+def _stdin(root: Table) -> str:
+    """What a target reads on standard input: `{prompt}` there is the prompt of every command."""
+    found = root.text("stdin") if "stdin" in root else ""
+    _check_placeholders(root, found, "stdin")
+    return found
+
+
+def _version(root: Table) -> tuple[str, ...]:
+    argv = root.texts("version", ())
+    for index, part in enumerate(argv):
+        _check_placeholders(root, part, "version", index)
+    return argv
 
 
 def _check_placeholders(table: Table, text: str, *keys: str | int) -> None:
@@ -260,6 +288,7 @@ def _warm(root: Table) -> WarmProfile | None:
     return WarmProfile(warm.text("module"), warm.texts("preload", ()), rehearsal)
 
 
-def _fill(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """A text with its placeholders filled."""
     known = {"python": sys.executable, **values}
     return _PLACEHOLDER.sub(lambda match: known[match[1]], text)

@@ -100,7 +100,7 @@ class Builder:
                 hints(cls)[each.name], value.get(each.name, MISSING), f"{at}{each.name}"
             )
             for each in fields(cls)
-            if each.name in value or each.default is MISSING
+            if each.name in value or each.default is each.default_factory is MISSING
         }
         return cls(**built)
 

@@ -86,7 +86,7 @@ def test_an_unknown_name_brings_the_nearest(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("dialect =", "dialct =", "t.toml:3: unknown key 'dialct'; did you mean 'dialect'?"),
-        ("session-v2", "v2", "t.toml:3: unknown dialect 'v2'; known here: session-v2"),
+        ("session-v2", "v2", "t.toml:3: unknown dialect 'v2'; known here: opaque, session-v2"),
         ("log/*", "/log/*", "t.toml:4: log: '/log/*.jsonl' leads out of the workspace"),
         ('["log"]', '["../log"]', "t.toml:5: state: '../log' leads out of the workspace"),
         ('["log"]', "[]\n[comands]", "t.toml:6: unknown key 'comands'; did you mean 'commands'?"),

@@ -80,12 +80,19 @@ def _provider(point: KillPoint, _: Kill) -> str:
 _WHEN: dict[str, Callable[[KillPoint, Kill], str]] = {
     "log": _log,
     "file": _file,
+    "state": _file,
     "effect": _effect,
     "provider": _provider,
 }
 
 
-_OF = {"log": "session log", "file": "workspace", "effect": "effect journal"}
+_OF = {
+    "log": "session log",
+    "file": "workspace",
+    "state": "state",
+    "effect": "effect journal",
+}
+_OF_A_FILE = ("file", "state")
 
 
 def _named(point: KillPoint) -> str:
@@ -93,7 +100,7 @@ def _named(point: KillPoint) -> str:
     if point.name is None:
         return f"call {point.ordinal} on the {_OF[point.source]}"
     detail = visible(point.detail or "")
-    name = f"{point.name}[{detail}]" if detail and point.source != "file" else point.name
-    of = f" of {detail}" if detail and point.source == "file" else ""
+    name = f"{point.name}[{detail}]" if detail and point.source not in _OF_A_FILE else point.name
+    of = f" of {detail}" if detail and point.source in _OF_A_FILE else ""
     number = f" number {point.ordinal}" if point.ordinal > 1 else ""
     return f"`{visible(name)}`{of}{number}"

@@ -26,6 +26,7 @@ from chaos.evidence import (
     Request,
     Rival,
     Signal,
+    StateWrite,
     Sync,
 )
 from chaos.judge.log import Fact, read_log
@@ -169,6 +170,11 @@ def _file_change(event: FileChange) -> str:
     return f"file     {visible(event.path, _SHORT)}  {event.call}{gone}"
 
 
+def _state_write(event: StateWrite) -> str:
+    size = f" {event.length} bytes" if event.length else ""
+    return f"state    {visible(event.path, _SHORT)}  {event.call}{size}"
+
+
 def _sync(event: Sync) -> str:
     return f"sync     {visible(event.path, _SHORT)}  {event.call}"
 
@@ -202,6 +208,7 @@ _WORDS: dict[type[Event], Callable[[Any], str]] = {
     Effect: _effect,
     Exec: _exec,
     FileChange: _file_change,
+    StateWrite: _state_write,
     Sync: _sync,
     Signal: _signal,
     Ended: _ended,

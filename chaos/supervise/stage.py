@@ -66,6 +66,7 @@ class Stage:
             "session": SESSION,
             "prompt": prompt or "",
             "base_url": self.base_url,
+            "base_root": self.base_url.removesuffix("/v1"),
             "api_key": self.api_key,
         }
         return Command(

@@ -22,6 +22,11 @@ WORDS = {
     "file:write[a]#2/torn@9": "inside `write` of a number 2: 9 of its 117 bytes are in the file",
     "file:write[a.txt]#1/after": "after `write` of a.txt was done",
     "file@3/after": "after call 3 on the workspace was done",
+    "state:write[~/s/*.db]#1/before": "before `write` of ~/s/*.db: the file is as it was",
+    "state:pwrite64[*-wal]#2/torn@9": (
+        "inside `pwrite64` of *-wal number 2: 9 of its 117 bytes are in the file"
+    ),
+    "state@3/after": "after call 3 on the state was done",
     "effect:deploy#1/before": "before effect `deploy` happened",
     "effect:deploy#2/after": "after effect `deploy` number 2 had happened, before its result",
     "provider:2/request": "when request 2 had arrived, before any of its answer",

@@ -27,6 +27,7 @@ from chaos.evidence import (
     Request,
     Rival,
     Signal,
+    StateWrite,
     Sync,
 )
 from chaos.judge import unaccounted
@@ -43,12 +44,13 @@ from chaos.report.visible import visible, without_secret
 from chaos.results import ScheduleResult, Violation
 
 LANES = ("agent", "log", "provider", "tools", "outside", "kills")
-_LANE: Mapping[type[Event], str] = {
+LANE: Mapping[type[Event], str] = {
     LogWrite: "log",
     Request: "provider",
     Answered: "provider",
     Effect: "outside",
     FileChange: "outside",
+    StateWrite: "log",
     Sync: "outside",
     Exec: "tools",
     Ended: "tools",
@@ -135,7 +137,7 @@ class _Teller:
     def event(self, event: Event) -> list[Any]:
         """`[order, launch, at_ms, lane, kind, words, fields]`."""
         kind, _, words = self.text(event_in_words(event)).partition(" ")
-        lane = LANES.index(_LANE[type(event)])
+        lane = LANES.index(LANE[type(event)])
         shown = {name: value for name, value in self._fields(event) if value not in ("", None)}
         return [
             event.order,
