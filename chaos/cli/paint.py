@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # In order: what comes later wins. The group is what is set apart, or else the whole match.
 _SET_APART = (
-    (r"^  ([a-z]+ ?[a-z]*)(?=  )", "dim"),  # labels
+    (r"^  ([a-z]+(?: it)?)(?=  |$)", "dim"),  # labels
     (r"^(VIOLATION|HARNESS_ERROR)  .*", "bold red"),
     (r"^(INCONCLUSIVE)  .*", "bold yellow"),
     (r"^  ([LPERX]\d+)  .*", "bold red"),
