@@ -92,7 +92,7 @@ class ReportFolder:
         write_whole(self.path / "report.txt", text)
         report = json_report(sweep, self.artifacts, self.known)
         write_whole(self.path / REPORT, report)
-        told = Told(statements, self.artifacts, self.known, self.options, self.command)
+        told = Told(statements, str(self.path), self.known, self.options, self.command)
         write_whole(self.path / PAGE, html_report(sweep, told))
         (self.path / UNFINISHED).unlink()
 

@@ -24,7 +24,8 @@ def visible(text: str, limit: int = 2000) -> str:
     if len(text) > limit:
         half = limit // 2
         text = f"{text[:half]} … {len(text) - 2 * half} characters left out … {text[-half:]}"
-    return "".join(map(_shown, text))
+    # Nearly all texts are: what is printable has none of _HIDDEN.
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(character: str) -> str:

@@ -34,6 +34,9 @@ def test_a_report_on_disk(tmp_path: Path) -> None:
     assert load_evidence(report.path / "failures" / ident) == sample.evidence()
     assert json.loads((report.path / "report.json").read_text())["summary"]["schedules"] == 3
     assert f"chaos replay {file}" in (report.path / "report.txt").read_text()
+    page = (report.path / "report.html").read_text()
+    assert ident in page
+    assert sample.SECRET not in page
     # Without evidence there is still a schedule to run again.
     assert (report.path / "failures" / f"{sample.inconclusive().id}.json").exists()
 

@@ -19,7 +19,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from chaos.report.page.content import Told, content
+from chaos.report.page.content import Told, contents
 from chaos.results import SweepResult
 
 SCRIPTS = (
@@ -45,7 +45,7 @@ def html_report(sweep: SweepResult, told: Told) -> str:
     """The page. What a target had its say in is ASCII."""
     script = "\n".join(["'use strict';", *(_read(f"{name}.js") for name in SCRIPTS)])
     style = _read("page.css")
-    data = json.dumps(content(sweep, told), separators=(",", ":"), default=str)
+    data = json.dumps(contents(sweep, told), separators=(",", ":"), default=str)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -29,14 +29,15 @@ _COLUMN = {
     Phase.RESPONSE: 2,
 }
 NO_KILL = "no kill"
+MANY = 3  # kills; a walk may go on for twenty, and all recoveries look alike by then
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the map. Rows of one heading stand together."""
 
-    kills: int  # how many kills a schedule of this row has
-    launch: int  # the launch it happens in, 0-based
+    kills: int  # how many kills a schedule of this row has, MANY at most
+    launch: int  # the launch it happens in, 0-based; -1 without a kill
     heading: str
     place: str
 
@@ -55,22 +56,24 @@ def cell_of(schedule: Schedule) -> Cell:
     kills = sum(launch.kill is not None for launch in schedule.launches)
     at = _last(schedule)
     if at is None:
-        return Cell(Row(0, 0, "", NO_KILL), 2, "to its end")
+        return Cell(Row(0, -1, "", NO_KILL), 2, "to its end")
     planned = schedule.launches[at]
     for damage in told(planned.first, DAMAGE):
         kind, sign, rest = damage.partition("@")
-        row = Row(kills, at, _heading(schedule, at, kills), f"damage: {kind}")
-        return Cell(row, 1, f"{sign}{rest}" or kind)
+        killed = _last_kill(schedule, at)
+        after = "" if killed is None else f", after {schedule.launches[killed].kill}"
+        row = _row(schedule, at, kills, f"damage: {kind}")
+        return Cell(row, 1, f"{sign}{rest}{after}" if sign else f"{kind}{after}")
     for event in told(planned.first, EVENT):
         do, _, instant = event.partition(" at ")
         return _placed(schedule, at, kills, instant, do)
     killed = at if planned.kill else _last_kill(schedule, at)
     if killed is None:
-        return Cell(Row(0, at, _heading(schedule, at, 0), "from the start"), 0, str(planned))
-    after = [f"{POWER_LOSS} {what}" for what in told(planned.first, POWER_LOSS)]
+        return Cell(_row(schedule, at, 0, "from the start"), 0, str(planned))
+    then = [f"{POWER_LOSS} {what}" for what in told(planned.first, POWER_LOSS)]
     if planned.starts > 1:
-        after.append(f"then {planned.starts} starts at once")
-    label = ", ".join(after)
+        then.append(f"then {planned.starts} starts at once")
+    label = ", ".join(then)
     return _placed(schedule, killed, kills, str(schedule.launches[killed].kill), label)
 
 
@@ -92,16 +95,17 @@ def _placed(schedule: Schedule, at: int, kills: int, instant: str, label: str) -
     try:
         point = KillPoint.parse(instant)
     except UsageError:  # the start of a launch, or whatever an event may be named by one day
-        return Cell(Row(kills, at, _heading(schedule, at, kills), instant), 0, label)
+        return Cell(_row(schedule, at, kills, instant), 0, label)
     part = "" if point.part is None else f"@{point.part}"
-    row = Row(kills, at, _heading(schedule, at, kills), point.place)
+    row = _row(schedule, at, kills, point.place)
     return Cell(row, _COLUMN[point.phase], " ".join(filter(None, (f"{point.phase}{part}", label))))
 
 
-def _heading(schedule: Schedule, at: int, kills: int) -> str:
-    """`launch 2 (resume), after 1 kill`."""
-    before = kills - (schedule.launches[at].kill is not None)
+def _row(schedule: Schedule, at: int, kills: int, place: str) -> Row:
+    """Under a heading such as `launch 2 (resume), after 1 kill`."""
+    before = sum(launch.kill is not None for launch in schedule.launches[:at])
+    if before >= MANY:
+        return Row(MANY, MANY, f"after {MANY} kills or more", place)
     name = f"launch {at + 1} ({schedule.launches[at].role})"
-    if not before or _last_kill(schedule, at) is None:
-        return name
-    return f"{name}, after {before} kill{'' if before == 1 else 's'}"
+    after = f", after {before} kill{'' if before == 1 else 's'}" if before else ""
+    return Row(kills, at, name + after, place)

@@ -8,12 +8,12 @@ say where their evidence lies. Pure.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from chaos.options import SweepOptions
+from chaos.options import FAULTS, SweepOptions
 from chaos.points import Schedule
 from chaos.report.counts import all_results, count, results_of
 from chaos.report.known import Known
@@ -36,7 +36,7 @@ class Told:
     """What a sweep does not say of itself."""
 
     statements: Mapping[str, str]  # rule id -> its one-line statement
-    artifacts: Mapping[str, str]  # schedule id -> its failure file
+    folder: str  # of the report: failures/ID.json for all that did not pass, and their evidence
     known: Known
     options: SweepOptions = field(default_factory=SweepOptions)
     command: str = ""  # the command line of the sweep
@@ -52,10 +52,11 @@ class _Group:
     reason: str = ""  # why a known fault is accepted
 
 
-def content(sweep: SweepResult, told: Told) -> dict[str, Any]:
+def contents(sweep: SweepResult, told: Told) -> dict[str, Any]:
     """The data that the page draws."""
     groups = tuple(_groups(sweep, told.known))
     group_of = {r.id: number for number, group in enumerate(groups) for r in group.results}
+    place_of = {result.id: number for number, result in enumerate(all_results(sweep))}
     counts = count(all_results(sweep))
     return {
         "version": 1,
@@ -79,15 +80,14 @@ def content(sweep: SweepResult, told: Told) -> dict[str, Any]:
             {
                 "title": group.title,
                 "rules": group.rules,
-                "ids": [result.id for result in group.results],
+                "schedules": [place_of[result.id] for result in group.results],
                 "reason": visible(group.reason),
             }
             for group in groups
         ],
-        "scenarios": [_scenario(scenario, group_of) for scenario in sweep.scenarios],
+        "scenarios": [_scenario(scenario, group_of, told.options) for scenario in sweep.scenarios],
         "stories": dict(_stories(groups)),
-        "artifacts": dict(told.artifacts),
-        "kept": [r.id for r in all_results(sweep) if r.evidence is not None],
+        "folder": told.folder,
     }
 
 
@@ -120,11 +120,14 @@ def _stories(groups: Sequence[_Group]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield result.id, story
 
 
-def _scenario(scenario: ScenarioResult, group_of: Mapping[str, int]) -> dict[str, Any]:
+def _scenario(
+    scenario: ScenarioResult, group_of: Mapping[str, int], options: SweepOptions
+) -> dict[str, Any]:
     results = results_of(scenario)
     index = {result.id: number for number, result in enumerate(results)}
     cells = [cell_of(Schedule.parse(result.schedule)) for result in results]
-    rows = _rows(scenario, [cell.row for cell in cells])
+    expected = scenario.points if options.faults == FAULTS[0] else ()
+    rows = _rows(scenario.points, expected, [cell.row for cell in cells])
     number_of = {row: number for number, row in enumerate(rows)}
     return {
         "name": visible(scenario.name),
@@ -136,7 +139,7 @@ def _scenario(scenario: ScenarioResult, group_of: Mapping[str, int]) -> dict[str
         "points": len(scenario.points),
         "rows": [[row.heading, visible(row.place, 200), row.kills] for row in rows],
         # One schedule: id, schedule, verdict, row, column, label, kills, exact, seconds, merged
-        # into, group, broken rules, what is said of it.
+        # into, group, broken rules, what is said of it, whether it has evidence of its own.
         "schedules": [
             [
                 result.id,
@@ -152,6 +155,7 @@ def _scenario(scenario: ScenarioResult, group_of: Mapping[str, int]) -> dict[str
                 group_of.get(result.id, -1),
                 list(dict.fromkeys(violation.id for violation in result.violations)),
                 _said(result),
+                int(result.evidence is not None),
             ]
             for result, cell in zip(results, cells, strict=True)
         ],
@@ -159,13 +163,13 @@ def _scenario(scenario: ScenarioResult, group_of: Mapping[str, int]) -> dict[str
     }
 
 
-def _rows(scenario: ScenarioResult, met: Sequence[Row]) -> list[Row]:
-    """The rows of the map: by kills and launch, then in the order of the run. Points of the run at
-    which nothing was tried have an empty row."""
+def _rows(points: Sequence[str], expected: Iterable[str], met: Sequence[Row]) -> list[Row]:
+    """The rows of the map: by kills and launch, then in the order of the run. An expected point at
+    which nothing was tried has an empty row."""
     tried = {row.place for row in met}
     first = next((row.heading for row in met if row.kills == 1 and row.launch == 0), "launch 1")
-    idle = [Row(1, 0, first, point) for point in scenario.points if point not in tried]
-    place = {point: number for number, point in enumerate(scenario.points)}
+    idle = [Row(1, 0, first, point) for point in expected if point not in tried]
+    place = {point: number for number, point in enumerate(points)}
     rows = dict.fromkeys((*met, *idle))
     last = len(place)
     return sorted(rows, key=lambda row: (row.kills, row.launch, place.get(row.place, last)))

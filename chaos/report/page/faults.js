@@ -8,7 +8,7 @@ function faultsOf() {
 }
 
 function faultOf(group) {
-  const smallest = byId.get(group.ids[0]);
+  const smallest = group.schedules[0];
   const told = storyOf(smallest);
   const news = group.rules.length > 0;
   const look = smallest.look;
@@ -16,7 +16,7 @@ function faultOf(group) {
     h('h3', {},
       h('span', { class: `badge ${look.look}`, 'aria-hidden': 'true' }, look.sign),
       news ? h('span', { class: 'fingerprint' }, group.title) : look.name,
-      h('span', { class: 'count' }, number(group.ids.length, 'schedule'))),
+      h('span', { class: 'count' }, number(group.schedules.length, 'schedule'))),
     group.reason ? h('p', { class: 'reason' }, h('b', {}, 'known'), ` ${group.reason}`) : null,
     group.rules.slice(0, 1).map((rule) => ruleOf(rule)),
     told ? firstLook(smallest, told.story) : h('p', { class: 'said' }, smallest.said),
@@ -24,7 +24,7 @@ function faultOf(group) {
     h('p', { class: 'links' },
       h('a', { href: link(smallest), class: 'open' }, 'Open the smallest: timeline and log'),
       group.rules.length > 1 ? h('span', {}, `also broken: ${group.rules.slice(1).join(' ')}`) : null),
-    group.ids.length > 1 ? likewise(group) : null);
+    group.schedules.length > 1 ? likewise(group) : null);
 }
 
 function ruleOf(rule) {
@@ -48,10 +48,10 @@ function firstLook(one, story) {
 function likewise(group) {
   const most = 200;
   return h('details', { class: 'likewise' },
-    h('summary', {}, `All ${number(group.ids.length)}`),
-    h('ol', {}, group.ids.slice(0, most).map((id) =>
-      h('li', {}, h('a', { href: link(byId.get(id)) }, breakable(id)))),
-    group.ids.length > most ? h('li', { class: 'more' }, `… ${number(group.ids.length - most)} more: filter the kill map by ${group.title}`) : null));
+    h('summary', {}, `All ${number(group.schedules.length)}`),
+    h('ol', {}, group.schedules.slice(0, most).map((one) =>
+      h('li', {}, h('a', { href: link(one) }, breakable(one.id)))),
+    group.schedules.length > most ? h('li', { class: 'more' }, `… ${number(group.schedules.length - most)} more: filter the kill map by ${group.title}`) : null));
 }
 
 function link(one) {

@@ -26,7 +26,7 @@ function graphsOf() {
 
 function extent(scenario) {
   const closure = scenario.closure;
-  const end = closure.complete ? `closed at depth ${closure.depth}: no kill leads to another image`
+  const end = data.head.interrupted ? 'interrupted' : closure.complete ? `closed at depth ${closure.depth}: no kill leads to another image`
     : `depth ${closure.depth}, ${number(closure.left, 'image')} not explored further`;
   return `${number(closure.states, 'image')}, ${end}`;
 }
@@ -84,7 +84,7 @@ function draw(scenario, opened, redraw) {
   const width = 70 + Math.max(1, ...scenario.graph.nodes.map(([, depth]) => depth)) * COLUMN;
   const over = s('g', { class: 'lines over' });
   const svg = s('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': `Crash images of ${scenario.name}` },
-    lines, over, s('circle', { class: 'start', cx: 14, cy: 44, r: 6 }), s('text', { x: 0, y: 68, class: 'place' }, 'start'), drawn, dots);
+    lines, over, s('circle', { class: 'start', cx: 14, cy: 44, r: 6 }), s('text', { x: 0, y: 30, class: 'place' }, 'start'), drawn, dots);
   const show = (event) => {
     const node = event.target.closest('a')?.node;
     over.replaceChildren();

@@ -4,7 +4,7 @@ function verdict() {
   const head = data.head;
   const faults = data.groups.filter((group) => group.rules.length && !group.reason);
   const known = data.groups.filter((group) => group.reason);
-  const broken = faults.reduce((sum, group) => sum + group.ids.length, 0);
+  const broken = faults.reduce((sum, group) => sum + group.schedules.length, 0);
   const unproven = head.inconclusive + head.errors;
   if (faults.length) {
     return { look: 'violation', words: `${number(faults.length, 'fault')}, in ${number(broken)} of ${number(head.schedules, 'schedule')}` };

@@ -26,18 +26,18 @@ function accused(rows, violation) {
 }
 
 function lineOf(row, sign, mark, firstKill) {
-  const facts = row.torn !== undefined ? [h('span', { class: 'fact' }, `torn: ${number(row.torn, 'byte')} without an end`)]
+  const facts = row.torn !== undefined ? [h('span', { class: 'fact' }, `torn: ${number(row.torn, 'byte')}, no LF`)]
     : row.facts.length ? row.facts.map(([seq, words]) => factOf(seq, words))
       : [h('span', { class: 'fact' }, 'cannot be read as facts')];
-  const state = row.gone ? 'lost' : row.torn !== undefined ? 'torn' : firstKill ? 'added' : 'old';
-  const name = { lost: 'lost later: ', torn: 'torn: ', added: 'added after the kill: ', old: '' }[state];
-  return h('li', { class: `line ${state}${mark ? ' accused' : ''}`, 'data-order': row.born.order },
+  const state = row.torn !== undefined ? 'torn' : row.gone ? 'lost' : firstKill ? 'added' : 'old';
+  const name = { lost: 'lost: ', torn: 'torn: ', added: 'added after the kill: ', old: '' }[state];
+  return h('li', { class: `line ${state}${row.gone ? ' gone' : ''}${mark ? ' accused' : ''}`, 'data-order': row.born.order },
     h('details', {},
       h('summary', {},
         h('span', { class: 'sign', 'aria-hidden': 'true' }, mark ? '▸' : sign[state]),
         h('span', { class: 'unseen' }, name),
         h('span', { class: 'number' }, String(row.number)),
-        h('span', { class: 'facts' }, facts)),
+        h('span', { class: 'facts' }, facts, row.gone ? h('span', { class: 'taken' }, `gone in launch ${row.gone.launch + 1}`) : null)),
       h('pre', { tabindex: '0' }, pretty(row.text))));
 }
 

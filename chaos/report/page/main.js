@@ -14,14 +14,13 @@ function overviewOf() {
     heading.scrollIntoView();
     heading.focus({ preventScroll: true });
   } }, names[id]);
-  return [headOf(), h('nav', { class: 'jump', 'aria-label': 'Parts' }, parts.map((part) => jump(part.id))), h('main', {}, parts)];
+  return [headOf(), h('nav', { class: 'jump', 'aria-label': 'Parts' }, parts.map((part) => jump(part.id))), h('main', { class: 'overview' }, parts)];
 }
 
 function show(moved) {
-  const id = decodeURIComponent(location.hash.slice(1));
-  const one = byId.get(id);
+  const one = byId.get(addressed());
   if (page.dataset.id === '') height = scrollY;
-  page.dataset.id = one ? id : '';
+  page.dataset.id = one?.id ?? '';
   if (one) {
     page.replaceChildren(...scheduleOf(one));
     scrollTo(0, 0);
@@ -32,6 +31,14 @@ function show(moved) {
     scrollTo(0, height);
   }
   if (moved) (one ? document.getElementById('top') : last() ?? document.getElementById('top')).focus({ preventScroll: true });
+}
+
+function addressed() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return ''; // somebody's half of an address
+  }
 }
 
 function verdictTitle() {

@@ -18,6 +18,7 @@ function mapOf() {
     h('p', { class: 'none', hidden: true }, 'No schedule matches.'));
 }
 
+const MOST_NARROW = 160; // schedules of a scenario whose card is one among others in a line
 const LOUDNESS = ['PASS', 'KNOWN', 'INCONCLUSIVE', 'HARNESS_ERROR', 'VIOLATION'].map((name) => LOOKS[name]);
 
 function worst(scenario) {
@@ -40,12 +41,23 @@ function cardOf(scenario) {
     }
     bodies.at(-1).append(rowOf(place, columns));
   });
-  return h('article', { class: 'card', 'aria-label': scenario.name },
+  return h('article', { class: scenario.schedules.length > MOST_NARROW ? 'card large' : 'card', 'aria-label': scenario.name },
     h('h3', {}, breakable(scenario.name)),
     h('p', { class: 'counts' }, [...counts].map(([look, count]) => `${number(count)} ${look.name}`).join(', ')),
     h('table', {},
+      widths(rows, scenario.schedules.length > MOST_NARROW ? 26 : 5),
       h('thead', {}, h('tr', {}, h('td', {}), data.columns.map((name) => h('th', { scope: 'col' }, name)))),
       bodies));
+}
+
+// Each column is as wide as its fullest cell asks for, within bounds.
+function widths(rows, most) {
+  return h('colgroup', {}, h('col'), data.columns.map((name, column) => {
+    const fullest = Math.max(...rows.map((columns) => columns[column].length));
+    const col = h('col');
+    col.style.width = `${Math.max(2.9, 0.6 + 1.29 * Math.min(most, fullest))}rem`;
+    return col;
+  }));
 }
 
 function rowOf(place, columns) {

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const FIELDS = ['id', 'schedule', 'verdict', 'row', 'column', 'label', 'kills', 'exact', 'seconds',
-  'merged', 'group', 'rules', 'said'];
+  'merged', 'group', 'rules', 'said', 'kept'];
 const EVENT = ['order', 'launch', 'ms', 'lane', 'kind', 'words', 'fields'];
 // What a verdict looks like: a shape and a word, never colour alone.
 const LOOKS = {
@@ -12,7 +12,6 @@ const LOOKS = {
   INCONCLUSIVE: { sign: '?', name: 'inconclusive', look: 'inconclusive' },
   HARNESS_ERROR: { sign: '!', name: 'harness error', look: 'error' },
 };
-const kept = new Set(data.kept);
 const byId = new Map();
 const schedules = [];
 
@@ -21,12 +20,16 @@ for (const scenario of data.scenarios) {
     const one = Object.fromEntries(FIELDS.map((name, index) => [name, values[index]]));
     one.scenario = scenario;
     one.verdict = data.verdicts[one.verdict];
-    one.fault = data.groups[one.group];
-    one.look = LOOKS[one.verdict === 'VIOLATION' && one.fault?.reason ? 'KNOWN' : one.verdict];
+    const reason = data.groups[one.group]?.reason;
+    one.look = LOOKS[one.verdict === 'VIOLATION' && reason ? 'KNOWN' : one.verdict];
     byId.set(one.id, one);
     schedules.push(one);
     return one;
   });
+}
+for (const group of data.groups) {
+  group.schedules = group.schedules.map((index) => schedules[index]);
+  for (const one of group.schedules) one.fault = group;
 }
 
 function eventsOf(story) {
@@ -49,14 +52,13 @@ function storyOf(one) {
 }
 
 // Opened from a disk, the page knows where its folder is, wherever that was moved to.
-function inFolder(name, otherwise) {
-  if (location.protocol !== 'file:') return otherwise ?? name;
+function inFolder(name) {
+  if (location.protocol !== 'file:') return `${data.folder}/${name}`;
   return decodeURIComponent(location.pathname).replace(/[^/]*$/, '') + name;
 }
 
 function replay(one) {
-  const file = data.artifacts[one.id];
-  return file && `chaos replay ${quoted(inFolder(`failures/${one.id}.json`, file))}`;
+  return one.verdict === 'PASS' ? undefined : `chaos replay ${quoted(inFolder(`failures/${one.id}.json`))}`;
 }
 
 // The command that makes a schedule again from the scenario file. A selection chooses among

@@ -49,9 +49,9 @@ function brokenOf(one, told) {
 
 function kindOf(one) {
   if (!one.fault?.rules.length) return null;
-  const others = one.fault.ids.length - 1;
+  const others = one.fault.schedules.length - 1;
   return h('p', { class: 'links' }, 'Fault ', h('code', {}, one.fault.title),
-    others ? [', with ', h('a', { href: link(byId.get(one.fault.ids.find((id) => id !== one.id))) }, number(others, 'other schedule'))] : ', alone');
+    others ? [', with ', h('a', { href: link(one.fault.schedules.find((other) => other !== one)) }, number(others, 'other schedule'))] : ', alone');
 }
 
 function figuresOf(one) {
@@ -65,7 +65,7 @@ function figuresOf(one) {
 
 function evidenceOf(one) {
   const place = one.verdict === 'PASS' ? 'passed' : 'failures';
-  if (kept.has(one.id)) {
+  if (one.kept) {
     return h('p', { class: 'evidence' }, 'The evidence is not in this page. It lies in ', h('code', {}, `${place}/${one.id}/`), ' beside it: ',
       command(`chaos judge ${quoted(inFolder(`${place}/${one.id}`))}`));
   }
@@ -88,6 +88,6 @@ function storyShown(one, { story, of }) {
           launch.stderr.length ? h('pre', { tabindex: '0' }, launch.stderr.join('\n')) : null,
           launch.stdout.length ? h('pre', { tabindex: '0', class: 'stdout' }, launch.stdout.join('\n')) : null])] : null,
         story.lost.length ? [h('h2', {}, 'Lost'), h('p', { class: 'hint' }, 'Replies that were paid for and that no durable fact counts.'), h('ul', {}, story.lost.map((line) => h('li', {}, line)))] : null)),
-    kept.has(of.id) ? h('p', { class: 'evidence' }, 'The whole evidence lies in ', h('code', {}, `failures/${of.id}/`), ' beside this page.') : null,
+    of.kept ? h('p', { class: 'evidence' }, 'The whole evidence lies in ', h('code', {}, `failures/${of.id}/`), ' beside this page.') : null,
   ];
 }

@@ -32,6 +32,7 @@ from chaos.evidence import (
 )
 from chaos.judge import unaccounted
 from chaos.judge.log import LF, read_log
+from chaos.report.meaning import kill_meaning
 from chaos.report.timeline import (
     event_in_words,
     fact_in_words,
@@ -79,7 +80,7 @@ def story_of(result: ScheduleResult, evidence: Evidence) -> dict[str, Any]:
                 "order": kill.order,
                 "launch": launch_name(evidence, kill.launch),
                 "point": teller.text(kill.point),
-                "words": teller.text(kill_in_words(kill)),
+                "words": teller.text(f"{kill_meaning(kill)}; SIGKILL {kill_in_words(kill)}"),
                 "beside": teller.texts(processes_beside(kill)),
             }
             for kill in kills

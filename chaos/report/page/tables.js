@@ -10,7 +10,7 @@ function coverageOf() {
   const table = bySource();
   return h('section', { id: 'coverage', 'aria-labelledby': 'coverage-title' },
     h('h2', { id: 'coverage-title' }, 'Coverage'),
-    h('p', {}, missed ? `Of ${number(points)} boundaries of the runs without a kill, ${number(missed)} had nothing tried at them.`
+    data.head.faults !== 'kill' ? null : h('p', {}, missed ? `Of ${number(points)} boundaries of the runs without a kill, ${number(missed)} had nothing tried at them.`
       : `Something was tried at each of the ${number(points)} boundaries of the runs without a kill.`),
     h('div', { class: 'wide' }, h('table', { class: 'plain' },
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'source'), data.columns.map((name) => h('th', { scope: 'col' }, name)), h('th', { scope: 'col' }, 'schedules'))),

@@ -39,12 +39,14 @@ function lanes(kind, alive, asked, sign) {
   }));
 }
 
+// Launches that no step of the scenario asked for.
+const ROLES = { idle: ': a second resume, which must do nothing', probe: ': a further turn, which must work' };
 const SIGNS = { log: '■', provider: '◆', tools: '▶', outside: '●', kills: '✕', agent: '○' };
 
 function launchRow(launch, first) {
   return h('li', { class: 'launch' }, h('details', {},
     h('summary', {}, lanes(0, true, false, '○'), h('span', { class: 'ms' }, first ? `${first.ms.toFixed(0)}` : ''),
-      h('span', { class: 'words' }, h('b', {}, launch.name), launch.found.length ? ` · ${launch.found.join('; ')}` : '')),
+      h('span', { class: 'words' }, h('b', {}, launch.name), ROLES[launch.role] ?? '', launch.found.length ? ` · ${launch.found.join('; ')}` : '')),
     fieldsOf({ command: launch.command, pid: launch.pid, seconds: launch.seconds, end: launch.end })));
 }
 
@@ -59,7 +61,7 @@ function eventRow(event, before, alive, violation, asked) {
   return h('li', { class: `event in-${lane}${violation ? ' accused' : ''}${late}`, id: `event-${event.order}` }, h('details', {},
     h('summary', {}, lanes(event.lane, alive, asked, SIGNS[lane]),
       h('span', { class: 'ms' }, event.ms.toFixed(1)),
-      h('span', { class: 'words' }, h('span', { class: 'kind' }, event.kind), ' ', breakable(event.words),
+      h('span', { class: 'words' }, event.kind === lane ? null : [h('span', { class: 'kind' }, event.kind), ' '], breakable(event.words),
         violation ? h('span', { class: 'verdict' }, `broke ${violation.id}`) : null)),
     fieldsOf({ event: event.order, ...event.fields }),
     event.lane === data.lanes.indexOf('log') || event.kind === 'KILL' ? toTheLog(event) : null));
@@ -68,7 +70,7 @@ function eventRow(event, before, alive, violation, asked) {
 // From an event to the line that it wrote.
 function toTheLog(event) {
   return h('p', { class: 'links' }, h('button', { type: 'button', onclick: () => {
-    const line = document.querySelector(`.story .log [data-order="${event.order}"] summary`);
+    const line = [...document.querySelectorAll(`.story .log [data-order="${event.order}"] summary`)].at(-1);
     line?.scrollIntoView({ block: 'center' });
     line?.focus();
   } }, 'the line it left in the log'));
