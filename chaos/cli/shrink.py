@@ -21,18 +21,13 @@ _TEST = '''\
 
 from pathlib import Path
 
-from chaos.judge import STATEMENTS
-from chaos.report.explain import explain
-from chaos.report.failure import read_failure
-from chaos.results import Verdict
-from chaos.supervise.replay import replay
+from chaos import replay
 
 FAILURE = Path(__file__).with_name("{file}")  # {schedule}
 
 
 def test_{function}() -> None:
-    result = replay(read_failure(FAILURE))
-    assert result.verdict is Verdict.PASS, explain(result, STATEMENTS, str(FAILURE))
+    replay(FAILURE).check()
 '''
 
 
