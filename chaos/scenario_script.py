@@ -14,7 +14,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaos.provider.script import USAGE_KEYS, ToolCall, Turn, When, answer
+from chaos.flavours.form import USAGE_KEYS, Message
+from chaos.provider.script import ToolCall, Turn, When, answer
 from chaos.toml_table import Table, nearest
 
 # What a turn says, one of three ways, and what else it may hold.
@@ -209,7 +210,6 @@ def _conversation(root: Table, step: int, prompt: str, turns: Sequence[Turn]) ->
             return answers
 
 
-def _transcript(prompt: str, answers: int) -> list[dict[str, Any]]:
+def _transcript(prompt: str, answers: int) -> list[Message]:
     """What a request holds after some answers, as far as a script looks at it."""
-    user = {"role": "user", "content": prompt}
-    return [user, *({"role": "assistant"}, {"role": "tool", "content": ""}) * answers]
+    return [Message("user", prompt), *(Message("assistant"), Message("tool")) * answers]

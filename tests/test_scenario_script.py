@@ -7,7 +7,8 @@ import json
 import pytest
 
 from chaos.errors import ScenarioError
-from chaos.provider.script import Turn, render_plain, reported_usage
+from chaos.flavours.chat import CHAT
+from chaos.provider.script import Turn, reply_of, reported_usage
 from chaos.scenario import parse_scenario
 from chaos.target import load_target
 
@@ -26,12 +27,12 @@ def turns(text: str) -> tuple[Turn, ...]:
 
 def test_content_may_be_repeated() -> None:
     (turn,) = turns('content = "x\\n"\nrepeat = 6_000_000\n')
-    assert len(render_plain(turn, 0, "m")) > 12_000_000
+    assert len(CHAT.plain(reply_of(turn, 0), "m")) > 12_000_000
 
 
 def test_a_message_may_hold_what_toml_cannot() -> None:
     (turn,) = turns("""message = '{"role": "assistant", "content": "half: \\ud83d"}'\n""")
-    assert b'"content":"half: \\ud83d"' in render_plain(turn, 0, "m")
+    assert b'"content":"half: \\ud83d"' in CHAT.plain(reply_of(turn, 0), "m")
 
 
 def test_a_message_with_calls_is_followed_by_another_turn() -> None:
@@ -45,12 +46,12 @@ def test_a_message_with_calls_is_followed_by_another_turn() -> None:
 
 def test_a_reply_may_have_no_choices() -> None:
     (turn,) = turns("choices = []\n")
-    assert json.loads(render_plain(turn, 0, "m"))["choices"] == []
+    assert json.loads(CHAT.plain(reply_of(turn, 0), "m"))["choices"] == []
 
 
 def test_usage_is_sent_as_it_is() -> None:
     (turn,) = turns('content = "x"\nusage = { prompt_tokens = -3, completion_tokens = "many" }\n')
-    assert json.loads(render_plain(turn, 0, "m"))["usage"] == {
+    assert json.loads(CHAT.plain(reply_of(turn, 0), "m"))["usage"] == {
         "prompt_tokens": -3,
         "completion_tokens": "many",
     }

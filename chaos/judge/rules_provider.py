@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chaos.evidence import Request
+from chaos.flavours import flavour_of
+from chaos.flavours.chat import CHAT
 from chaos.judge.case import Case, Need, Rule, Where, asks_the_model, broken, shown
 from chaos.judge.history import Attempt, History, Message
 from chaos.results import Violation
-from chaos.wire import request_faults
 
 _FACTS = frozenset({Need.FACTS})
 _COMPARED = ("role", "content", "tool_calls", "tool_call_id")
@@ -77,7 +78,8 @@ def legal_transcript(case: Case) -> Iterator[Violation]:
     only a part arrived, is not judged."""
     for event in case.evidence.events:
         if isinstance(event, Request) and asks_the_model(event) and _arrived_whole(event):
-            for fault in request_faults(case.evidence.blobs.get(event.body)):
+            flavour = flavour_of(event.method, event.path) or CHAT
+            for fault in flavour.faults(case.evidence.blobs.get(event.body)):
                 where = Where(case.launch_of(event), event=event)
                 yield broken(
                     "P3", "a request is illegal", "a transcript a provider accepts", fault, where

@@ -2,43 +2,27 @@
 
 Pure. `decide` is a function of the request, the script and the fault of this request's ordinal.
 The order of its questions: an injected fault, the key, the size, the legality of the request
-(`chaos.wire`), the script. Does not send anything.
+(`chaos.flavours`), the script. Does not send anything.
 
 Source: design section 4.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
 
+from chaos.flavours.chat import CHAT
+from chaos.flavours.form import Conversation, Flavour
 from chaos.provider.faults import Fault
-from chaos.provider.script import (
-    Turn,
-    answer,
-    encode,
-    render_plain,
-    render_stream,
-    reported_usage,
-    sse_event,
-)
-from chaos.strict_json import parse_json
-from chaos.wire import request_faults
+from chaos.provider.script import Turn, reply_of, reported_usage
+from chaos.provider.script import answer as answer_of
 
 MAX_BODY_BYTES = 64 * 2**20
 
 _JSON = "application/json"
 _STREAM = "text/event-stream"
-_ERROR_TYPE = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-}
 
 
 class Ending(Enum):
@@ -68,6 +52,15 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """What a launch is told, and how."""
+
+    turns: Sequence[Turn]
+    api_key: str | None = None  # None: no key is asked for
+    unique_ids: bool = False  # no call gets an id that the conversation holds already
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What is sent. `status` 0 sends nothing, not even a head."""
 
@@ -81,29 +74,31 @@ class Answer:
     ending: Ending = Ending.COMPLETE
 
 
-def decide(
-    request: Received, turns: Sequence[Turn], fault: Fault | None, api_key: str | None
-) -> Answer:
-    """The answer to `request`. `api_key` None asks for no key."""
+def decide(request: Received, flavour: Flavour, script: Script, fault: Fault | None) -> Answer:
+    """The answer to `request`, which asks the model by `flavour`."""
     if fault is not None and fault.after is None and fault.kind in _ENDINGS:
         return Answer(0, f"injected {fault}", injected=True, ending=_ENDINGS[fault.kind])
     if fault is not None and fault.kind == "status":
         reason = f"injected {fault}"
-        return replace(error(fault.status, reason, f"{reason}: not your fault"), injected=True)
-    if api_key is not None and request.headers.get("authorization") != f"Bearer {api_key}":
-        return error(401, "wrong key", "expected the authorization 'Bearer <the key given>'")
+        answer = error(fault.status, reason, f"{reason}: not your fault", flavour)
+        return replace(answer, injected=True)
+    key = flavour.key(request.headers, request.path)
+    if script.api_key is not None and key != script.api_key:
+        return error(401, "wrong key", flavour.key_place, flavour)
     if request.too_big:
-        return error(413, "too large", f"expected a body of at most {MAX_BODY_BYTES} bytes")
+        message = f"expected a body of at most {MAX_BODY_BYTES} bytes"
+        return error(413, "too large", message, flavour)
     body = bytes(request.body)
-    faults = request_faults(body)
+    faults = flavour.faults(body)
     if faults:
-        return error(400, f"illegal request: {faults[0]}", "; ".join(faults))
-    value: Any = parse_json(body)
-    found = answer(turns, value["messages"])
+        return error(400, f"illegal request: {faults[0]}", "; ".join(faults), flavour)
+    conversation = flavour.read(body, request.path)
+    found = answer_of(script.turns, conversation.messages)
     if found is None:
-        return error(400, "unscripted: no turn answers this transcript", _unscripted(turns, value))
-    whole = _render(*found, value["model"], bool(value.get("stream")))
-    return whole if fault is None else _spoil(whole, fault)
+        reason = "unscripted: no turn answers this transcript"
+        return error(400, reason, _unscripted(script.turns, conversation), flavour)
+    whole = _render(*found, conversation, flavour, script)
+    return whole if fault is None else _spoil(whole, fault, flavour)
 
 
 # How the connection ends under a fault: before any byte of an answer, or at a place in it.
@@ -116,48 +111,52 @@ _ENDINGS = {
 }
 
 
-def error(status: int, reason: str, message: str) -> Answer:
-    """An OpenAI-style error reply."""
-    kind = _ERROR_TYPE.get(status, "server_error" if status >= 500 else "api_error")
-    body = encode({"error": {"message": message, "type": kind, "param": None, "code": status}})
+def error(status: int, reason: str, message: str, flavour: Flavour = CHAT) -> Answer:
+    """An error reply, in the form of the API that was asked."""
+    body = flavour.error(status, message)
     return Answer(status, reason, (body,), len(body))
 
 
-def _unscripted(turns: Sequence[Turn], request: Mapping[str, Any]) -> str:
-    roles = " ".join(str(message["role"]) for message in request["messages"][-6:])
+def _unscripted(turns: Sequence[Turn], conversation: Conversation) -> str:
+    said = [message.role for message in conversation.messages]
+    roles = " ".join([*["system"] * bool(conversation.system), *said][-6:])
     return (
         f"unscripted: none of the scenario's {len(turns)} turns answers this transcript, which "
         f"ends in: {roles}; add a [[provider.turn]], or correct its `when`"
     )
 
 
-def _render(index: int, turn: Turn, model: str, stream: bool) -> Answer:
+def _render(
+    index: int, turn: Turn, conversation: Conversation, flavour: Flavour, script: Script
+) -> Answer:
     usage = reported_usage(turn, index)
-    if stream:
-        events = render_stream(turn, index, model)
+    calls = (call.id for message in conversation.messages for call in message.calls)
+    reply = reply_of(turn, index, frozenset(calls) if script.unique_ids else ())
+    if conversation.stream:
+        events = flavour.stream(reply, conversation.model)
         return Answer(200, parts=tuple(events), content_type=_STREAM, usage=usage)
-    body = render_plain(turn, index, model)
+    body = flavour.plain(reply, conversation.model)
     return Answer(200, parts=(body,), size=len(body), usage=usage)
 
 
-def _spoil(whole: Answer, fault: Fault) -> Answer:
+def _spoil(whole: Answer, fault: Fault, flavour: Flavour) -> Answer:
     """The scripted answer, with what the fault takes from it."""
     spoilt = replace(whole, reason=f"injected {fault}", injected=True)
     if fault.after is not None:
-        return _cut(spoilt, fault, fault.after)
-    parts, usage = _SPOILT[fault.kind](whole)
+        return _cut(spoilt, fault, fault.after, flavour)
+    parts, usage = _SPOILT[fault.kind](whole, flavour)
     size = None if whole.size is None else sum(map(len, parts))
     return replace(spoilt, parts=parts, size=size, usage=usage)
 
 
-def _cut(whole: Answer, fault: Fault, after: int) -> Answer:
+def _cut(whole: Answer, fault: Fault, after: int, flavour: Flavour) -> Answer:
     """The beginning of an answer. Its usage counts as told where the part that holds it is whole:
-    of a stream the last event before [DONE]."""
+    of a stream the event that tells it."""
     in_bytes = fault.in_bytes or whole.size is not None
     parts = _first_bytes(whole.parts, after) if in_bytes else whole.parts[:after]
-    sent, needed = sum(map(len, parts)), sum(map(len, whole.parts))
-    if whole.size is None:
-        needed -= len(whole.parts[-1])
+    untold = flavour.after_usage if whole.size is None else 0
+    telling = whole.parts[: len(whole.parts) - untold]
+    sent, needed = sum(map(len, parts)), sum(map(len, telling))
     ending = _ENDINGS[fault.kind]
     size = sent if whole.size is not None and ending is Ending.COMPLETE else whole.size
     usage = whole.usage if sent >= needed else None
@@ -180,29 +179,27 @@ def _first_bytes(parts: Sequence[bytes], count: int) -> tuple[bytes, ...]:
 _Spoilt = tuple[tuple[bytes, ...], Mapping[str, int] | None]
 
 
-def _malformed(whole: Answer) -> _Spoilt:
+def _malformed(whole: Answer, _: Flavour) -> _Spoilt:
     """Broken JSON where JSON is due, in a reply that is otherwise complete."""
     if whole.size is not None:
         return (whole.parts[0][: whole.size // 2],), None
-    first = whole.parts[0].removeprefix(b"data: ").rstrip()
-    return (whole.parts[0], sse_event(first[: len(first) // 2]), whole.parts[-1]), None
+    head, data, payload = whole.parts[0].rstrip().partition(b"data: ")
+    broken = head + data + payload[: len(payload) // 2] + b"\n\n"
+    return (whole.parts[0], broken, whole.parts[-1]), None
 
 
-def _bad_utf8(whole: Answer) -> _Spoilt:
+def _bad_utf8(whole: Answer, flavour: Flavour) -> _Spoilt:
     """What the model says begins with a byte that UTF-8 has not. Who is lenient about it reads a
     reply that looks good."""
-    return tuple(_TEXT.sub(b"\\1\xff", part, count=1) for part in whole.parts), whole.usage
+    return tuple(flavour.text.sub(b"\\1\xff", part, count=1) for part in whole.parts), whole.usage
 
 
-def _no_finish(whole: Answer) -> _Spoilt:
+def _no_finish(whole: Answer, flavour: Flavour) -> _Spoilt:
     """Nobody says why the model stopped."""
-    return tuple(_FINISH.sub(rb"\1null", part) for part in whole.parts), whole.usage
+    return tuple(flavour.finish.sub(rb"\1null", part) for part in whole.parts), whole.usage
 
 
-# In JSON text a quote inside a string is escaped, so these are members wherever they are found.
-_TEXT = re.compile(rb'("(?:content|arguments)":")')
-_FINISH = re.compile(rb'("finish_reason":)"[^"]*"')
-_SPOILT: Mapping[str, Callable[[Answer], _Spoilt]] = {
+_SPOILT: Mapping[str, Callable[[Answer, Flavour], _Spoilt]] = {
     "malformed": _malformed,
     "bad-utf8": _bad_utf8,
     "no-finish": _no_finish,

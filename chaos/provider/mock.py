@@ -6,7 +6,7 @@ before it returns. So a caller that serves before it looks at anything else orde
 what it looks at. It listens on 127.0.0.1 only, and only requests of the running launch (its token,
 path and host) reach the script or the observer; others get 404 and are counted as foreign.
 
-Does not know what is legal (`chaos.wire`), what is said (`chaos.provider.script`) or decided
+Does not know what is legal (`chaos.flavours`), what is said (`chaos.provider.script`) or decided
 (`chaos.provider.exchange`). One server serves all launches of a process and outlives every kill.
 
 Source: design section 4.
@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chaos.errors import HarnessError
+from chaos.flavours.chat import CHAT
 from chaos.provider.client import Client
-from chaos.provider.exchange import Answer, Received, decide, error
+from chaos.provider.exchange import Answer, Received, Script, decide, error
 from chaos.provider.faults import Fault
 from chaos.provider.script import Turn
 
@@ -79,10 +80,9 @@ class Foreign:
 @dataclass(slots=True)
 class _Launch:
     token: str
-    turns: Sequence[Turn]
+    script: Script
     faults: Mapping[int, Fault]
     observer: ProviderObserver
-    api_key: str | None
     requests: int = 0
 
 
@@ -121,10 +121,13 @@ class MockProvider:
         observer: ProviderObserver,
         *,
         api_key: str | None = None,
+        unique_ids: bool = False,
     ) -> str:
         """Start serving a launch and return its base URL.
 
         `token` (URL-safe) tells launches apart, `faults` are by 1-based ordinal of the request.
+        `api_key` None asks for no key; `unique_ids` gives no call an id that the conversation holds
+        already, as real models do.
         Connections of earlier launches are dropped, accepted or not.
         """
         self._launch = None  # what an earlier launch left behind is nobody's
@@ -132,7 +135,7 @@ class MockProvider:
         self.end()
         self.foreign.clear()
         self.foreign_count = 0
-        self._launch = _Launch(token, turns, faults, observer, api_key)
+        self._launch = _Launch(token, Script(turns, api_key, unique_ids), faults, observer)
         return self.base_url
 
     @property
@@ -231,11 +234,12 @@ class MockProvider:
         """The answer to a complete request of the launch."""
         launch = self._launch
         assert launch is not None  # noqa: S101 - no request outlives the launch it belongs to
-        most = SPARE_REQUESTS + 2 * len(launch.turns)
+        turns = len(launch.script.turns)
+        most = SPARE_REQUESTS + 2 * turns
         if ordinal > most:
-            why = f"runaway: more than {most} requests for {len(launch.turns)} turns"
+            why = f"runaway: more than {most} requests for {turns} turns"
             return error(400, why, f"{why}; the target goes round in circles")
-        return decide(request, launch.turns, launch.faults.get(ordinal), launch.api_key)
+        return decide(request, CHAT, launch.script, launch.faults.get(ordinal))
 
     def decided(self, ordinal: int, request: Received, answer: Answer) -> None:
         """Journal the decision."""

@@ -23,11 +23,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.errors import HarnessError
+from chaos.flavours.chat import CHAT
 from chaos.provider import client as client_module
 from chaos.provider import exchange
 from chaos.provider.faults import Fault
 from chaos.provider.mock import MockProvider
-from chaos.provider.script import ToolCall, Turn, render_plain, render_stream
+from chaos.provider.script import ToolCall, Turn, reply_of
 
 BOUND_S = 10.0
 TURNS = [Turn("hello"), Turn(None, (ToolCall("bash", '{"command":"true"}'),))]
@@ -154,7 +155,7 @@ def serve_returns(stage: Stage) -> None:
 def test_a_plain_request_is_answered_by_the_script(stage: Stage) -> None:
     reply = stage.ask()
     assert status(reply) == 200
-    assert payload(reply) == render_plain(TURNS[0], 0, "m")
+    assert payload(reply) == CHAT.plain(reply_of(TURNS[0], 0), "m")
     assert stage.journal.lines == [
         ("arrived", 1),
         ("decided", 1, 200),
@@ -166,7 +167,7 @@ def test_a_plain_request_is_answered_by_the_script(stage: Stage) -> None:
         "body": BODY,
         "status": 200,
         "reason": "",
-        "answer": render_plain(TURNS[0], 0, "m"),
+        "answer": CHAT.plain(reply_of(TURNS[0], 0), "m"),
         "usage": {"prompt_tokens": 17, "completion_tokens": 13, "cached_tokens": 11},
         "injected": False,
     }
@@ -179,7 +180,7 @@ def test_a_stream_is_answered_event_by_event(stage: Stage) -> None:
 
     content_type, lines = in_thread(stage, ask)
     assert content_type == "text/event-stream"
-    events = b"".join(render_stream(TURNS[0], 0, "m"))
+    events = b"".join(CHAT.stream(reply_of(TURNS[0], 0), "m"))
     assert lines == events.decode().splitlines()
     assert stage.journal.decisions[1]["answer"] == events
 
@@ -327,7 +328,7 @@ def test_an_answer_larger_than_the_socket_buffers_goes_out_as_the_client_reads(
     serve_returns(stage)  # although the client has not read
     assert stage.journal.lines == [("arrived", 1), ("decided", 1, 200)]
     reply = in_thread(stage, lambda: read_all(sock))
-    assert payload(reply) == render_plain(big, 0, "m")
+    assert payload(reply) == CHAT.plain(reply_of(big, 0), "m")
     assert stage.journal.lines[-1] == ("answered", 1, True)
 
 
@@ -678,7 +679,7 @@ def test_malformed_stream_breaks_one_event(stage: Stage) -> None:
 def test_cut_ends_a_plain_reply_after_n_bytes(stage: Stage) -> None:
     stage.begin({1: Fault("cut", after=17)})
     reply = stage.ask()
-    whole = render_plain(TURNS[0], 0, "m")
+    whole = CHAT.plain(reply_of(TURNS[0], 0), "m")
     assert f"content-length: {len(whole)}".encode() in reply.lower()
     assert payload(reply) == whole[:17] == stage.journal.decisions[1]["answer"]
     assert stage.journal.lines[-1] == ("answered", 1, False)
@@ -686,7 +687,7 @@ def test_cut_ends_a_plain_reply_after_n_bytes(stage: Stage) -> None:
 
 @pytest.mark.parametrize("cut", range(7))
 def test_cut_ends_a_stream_after_n_events(stage: Stage, cut: int) -> None:
-    events = render_stream(TURNS[0], 0, "m")
+    events = CHAT.stream(reply_of(TURNS[0], 0), "m")
     assert len(events) == 6
     stage.begin({1: Fault("cut", after=cut)})
     reply = stage.ask(STREAM_BODY)
@@ -714,7 +715,7 @@ def streamed(stage: Stage, fault: str) -> bytes:
 
 
 def test_a_stream_can_be_cut_at_every_byte(stage: Stage) -> None:
-    events = render_stream(TURNS[0], 0, "m")
+    events = CHAT.stream(reply_of(TURNS[0], 0), "m")
     whole = b"".join(events)
     for count in range(len(whole) + 2):
         assert streamed(stage, f"provider:cut-byte@{count}") == whole[:count]
@@ -725,13 +726,13 @@ def test_a_stream_can_be_cut_at_every_byte(stage: Stage) -> None:
 
 
 def test_an_answer_can_end_early_as_if_it_were_whole(stage: Stage) -> None:
-    events = render_stream(TURNS[0], 0, "m")
+    events = CHAT.stream(reply_of(TURNS[0], 0), "m")
     assert streamed(stage, "provider:end@3") == b"".join(events[:3])
     assert stage.journal.lines[-1] == ("answered", 1, True)
     stage.begin({1: Fault.parse("provider:end@17")})
     reply = stage.ask()
     assert b"content-length: 17\r\n" in reply.lower()
-    assert payload(reply) == render_plain(TURNS[0], 0, "m")[:17]
+    assert payload(reply) == CHAT.plain(reply_of(TURNS[0], 0), "m")[:17]
 
 
 def test_a_reset_comes_after_what_was_sent(stage: Stage) -> None:

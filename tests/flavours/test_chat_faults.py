@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.wire import MAX_FAULTS, request_faults
+from chaos.flavours.chat_faults import chat_faults
+from chaos.flavours.refusals import MAX_FAULTS
 
 Message = dict[str, Any]
 
@@ -39,7 +40,7 @@ def tool(name: str = "bash", **members: Any) -> Message:
 
 def faults(*messages: Any, **members: Any) -> list[str]:
     body = {"model": "m", "messages": list(messages), **members}
-    return list(request_faults(json.dumps(body).encode()))
+    return list(chat_faults(json.dumps(body).encode()))
 
 
 # -- legal --------------------------------------------------------------------------------------
@@ -310,11 +311,11 @@ def test_the_shape_of_a_message(messages: list[Any], expected: str) -> None:
 )  # fmt: skip
 def test_the_members_of_a_request(members: Message, expected: str) -> None:
     body = {"model": "m", "messages": [USER], **members}
-    assert request_faults(json.dumps(body).encode()) == (expected,)
+    assert chat_faults(json.dumps(body).encode()) == (expected,)
 
 
 def test_what_is_missing_is_named() -> None:
-    assert request_faults(b"{}") == (
+    assert chat_faults(b"{}") == (
         "model: expected a non-empty string, found nothing",
         "messages: expected a non-empty array, found nothing",
     )
@@ -334,7 +335,7 @@ def test_what_is_missing_is_named() -> None:
     ],
 )  # fmt: skip
 def test_a_body_that_is_not_strict_json(body: bytes, expected: str) -> None:
-    assert request_faults(body) == (expected,)
+    assert chat_faults(body) == (expected,)
 
 
 def test_a_hopeless_request_gets_a_bounded_answer() -> None:
@@ -364,4 +365,4 @@ def test_any_json_is_judged_without_an_exception(messages: list[Any], tools: Any
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_judged_without_an_exception(body: bytes) -> None:
-    assert request_faults(body)
+    assert chat_faults(body)

@@ -13,14 +13,22 @@ Source: design section 4.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chaos.strict_json import StrictJSONError, parse_json
-
-MAX_FAULTS = 20  # a hopeless request is refused as surely by twenty reasons as by a thousand
+from chaos.flavours.refusals import (
+    Members,
+    array,
+    is_array,
+    is_count,
+    is_flag,
+    is_object,
+    is_text,
+    is_within,
+    member_faults,
+    named,
+    refusing,
+)
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SYSTEM_ROLES = frozenset({"system", "developer"})  # "developer" is what newer models call it
@@ -29,78 +37,33 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 _ROLE_OF_MEMBER = {"tool_calls": "assistant", "tool_call_id": "tool"}
 
 
-# -- the judgement ------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=16)
-def request_faults(body: bytes) -> tuple[str, ...]:
-    """Why a real provider refuses this request body; empty: it is accepted.
-
-    Each fault reads `place: expected …, found …`; places are JSON paths, messages count from 0.
-    Remembered: the mock asks, and the judge asks again.
-    """
-    try:
-        request = parse_json(body)
-    except StrictJSONError as error:
-        return (f"body: {error}",)
-    if not isinstance(request, dict):
-        return (f"body: expected a JSON object, found {_kind(request)}",)
-    return tuple(islice(_faults(request), MAX_FAULTS))
-
-
 # -- the members of a request -------------------------------------------------------------------
 
-_Test = Callable[[Any], bool]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, list) and value != []
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value > 0
-
-
-def _is_within(high: int) -> _Test:
-    return lambda value: type(value) in (int, float) and 0 <= value <= high
-
-
-_REQUIRED: dict[str, tuple[str, _Test]] = {
-    "model": ("a non-empty string", _is_text),
-    "messages": ("a non-empty array", _is_array),
+_REQUIRED: Members = {
+    "model": ("a non-empty string", is_text),
+    "messages": ("a non-empty array", is_array),
 }
 # A member that is absent or null is left to the provider.
-_OPTIONAL: dict[str, tuple[str, _Test]] = {
-    "stream": ("a boolean", lambda value: isinstance(value, bool)),
-    "stream_options": ("an object", lambda value: isinstance(value, dict)),
-    "tools": ("a non-empty array", _is_array),
-    "temperature": ("a number from 0 to 2", _is_within(2)),
-    "top_p": ("a number from 0 to 1", _is_within(1)),
-    "max_tokens": ("a positive integer", _is_count),
-    "max_completion_tokens": ("a positive integer", _is_count),
+_OPTIONAL: Members = {
+    "stream": ("a boolean", is_flag),
+    "stream_options": ("an object", is_object),
+    "tools": ("a non-empty array", is_array),
+    "temperature": ("a number from 0 to 2", is_within(2)),
+    "top_p": ("a number from 0 to 1", is_within(1)),
+    "max_tokens": ("a positive integer", is_count),
+    "max_completion_tokens": ("a positive integer", is_count),
 }
 # A member that means nothing without another one is refused without it.
 _NEEDS = {"stream_options": "stream", "tool_choice": "tools", "parallel_tool_calls": "tools"}
 
 
 def _faults(request: Mapping[str, Any]) -> Iterator[str]:
-    for name, (expected, test) in _REQUIRED.items():
-        if name not in request:
-            yield f"{name}: expected {expected}, found nothing"
-        elif not test(request[name]):
-            yield f"{name}: expected {expected}, found {_kind(request[name])}"
-    for name, (expected, test) in _OPTIONAL.items():
-        if request.get(name) is not None and not test(request[name]):
-            yield f"{name}: expected {expected}, found {_kind(request[name])}"
+    yield from member_faults(request, _REQUIRED, _OPTIONAL)
     for name, other in _NEEDS.items():
         if request.get(name) is not None and not request.get(other):
             yield f"{name}: expected only together with {other}, found it without"
-    yield from _tool_faults(_array(request.get("tools")))
-    messages = _array(request.get("messages"))
+    yield from _tool_faults(array(request.get("tools")))
+    messages = array(request.get("messages"))
     for index, message in enumerate(messages):
         yield from _message_faults(_place(index, message), message)
     yield from _order_faults(messages)
@@ -112,12 +75,12 @@ def _tool_faults(tools: Sequence[Any]) -> Iterator[str]:
         place = f"tools[{index}]"
         function = tool.get("function") if isinstance(tool, dict) else None
         if not isinstance(function, dict) or tool.get("type") != "function":
-            yield f'{place}: expected {{"type":"function","function":{{…}}}}, found {_kind(tool)}'
+            yield f'{place}: expected {{"type":"function","function":{{…}}}}, found {named(tool)}'
             continue
         name = function.get("name")
         if not isinstance(name, str) or not _TOOL_NAME.fullmatch(name):
             expected = "1 to 64 letters, digits, _ or -"
-            yield f"{place}.function.name: expected {expected}, found {_kind(name)}"
+            yield f"{place}.function.name: expected {expected}, found {named(name)}"
         elif seen.setdefault(name, index) != index:
             yield (
                 f"{place}.function.name: expected unique names, found {name!r} again "
@@ -125,13 +88,13 @@ def _tool_faults(tools: Sequence[Any]) -> Iterator[str]:
             )
         description, parameters = function.get("description"), function.get("parameters")
         if description is not None and not isinstance(description, str):
-            yield f"{place}.function.description: expected a string, found {_kind(description)}"
+            yield f"{place}.function.description: expected a string, found {named(description)}"
         if parameters is not None and not (
             isinstance(parameters, dict) and parameters.get("type") == "object"
         ):
             yield (
                 f"{place}.function.parameters: expected a JSON Schema of type object, "
-                f"found {_kind(parameters)}"
+                f"found {named(parameters)}"
             )
 
 
@@ -140,18 +103,18 @@ def _tool_faults(tools: Sequence[Any]) -> Iterator[str]:
 
 def _message_faults(place: str, message: Any) -> Iterator[str]:
     if not isinstance(message, dict):
-        yield f"{place}: expected an object, found {_kind(message)}"
+        yield f"{place}: expected an object, found {named(message)}"
         return
     role = message.get("role")
     if role not in _ROLES:
-        yield f"{place}.role: expected one of {', '.join(_ROLES)}, found {_kind(role)}"
+        yield f"{place}.role: expected one of {', '.join(_ROLES)}, found {named(role)}"
         return
     yield from _content_faults(f"{place}.content", role, message)
     for member, owner in _ROLE_OF_MEMBER.items():
         if member in message and role != owner:
             yield f"{place}.{member}: expected only in a message of role {owner}"
-    if role == "tool" and not _is_text(message.get("tool_call_id")):
-        found = _kind(message.get("tool_call_id"))
+    if role == "tool" and not is_text(message.get("tool_call_id")):
+        found = named(message.get("tool_call_id"))
         yield f"{place}.tool_call_id: expected a non-empty string, found {found}"
     if role == "assistant" and "tool_calls" in message:
         yield from _call_faults(place, message["tool_calls"])
@@ -163,11 +126,11 @@ def _content_faults(place: str, role: str, message: Mapping[str, Any]) -> Iterat
         yield from _part_faults(place, role, content)
     elif content is None:
         if role != "assistant":
-            yield f"{place}: expected text, found {_kind(content)}"
+            yield f"{place}: expected text, found {named(content)}"
         elif "tool_calls" not in message:
             yield f"{place}: expected text, found null (allowed only beside tool_calls)"
     elif not isinstance(content, str):
-        yield f"{place}: expected text, found {_kind(content)}"
+        yield f"{place}: expected text, found {named(content)}"
     elif content == "" and role not in ("assistant", "tool"):
         # A model may say nothing and a tool may print nothing; a person who asks must ask.
         yield f"{place}: expected text, found an empty string"
@@ -179,35 +142,35 @@ def _part_faults(place: str, role: str, parts: list[Any]) -> Iterator[str]:
     for index, part in enumerate(parts):
         kind = part.get("type") if isinstance(part, dict) else None
         if not isinstance(kind, str):
-            yield f"{place}[{index}]: expected a content part with a type, found {_kind(part)}"
+            yield f"{place}[{index}]: expected a content part with a type, found {named(part)}"
         elif kind != "text" and role != "user":
             yield f"{place}[{index}]: expected a part of type text, found {kind!r}"
         elif kind == "text" and not isinstance(part.get("text"), str):
-            yield f"{place}[{index}].text: expected a string, found {_kind(part.get('text'))}"
+            yield f"{place}[{index}].text: expected a string, found {named(part.get('text'))}"
 
 
 def _call_faults(place: str, calls: Any) -> Iterator[str]:
-    if not _is_array(calls):
-        yield f"{place}.tool_calls: expected a non-empty array, found {_kind(calls)}"
+    if not is_array(calls):
+        yield f"{place}.tool_calls: expected a non-empty array, found {named(calls)}"
         return
     seen: dict[str, int] = {}
     for index, call in enumerate(calls):
         at = f"{place}.tool_calls[{index}]"
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or call.get("type") != "function":
-            yield f'{at}: expected {{"id","type":"function","function"}}, found {_kind(call)}'
+            yield f'{at}: expected {{"id","type":"function","function"}}, found {named(call)}'
             continue
         call_id = call.get("id")
-        if not _is_text(call_id):
-            yield f"{at}.id: expected a non-empty string, found {_kind(call_id)}"
+        if not is_text(call_id):
+            yield f"{at}.id: expected a non-empty string, found {named(call_id)}"
         elif seen.setdefault(call_id, index) != index:
             first = f"tool_calls[{seen[call_id]}]"
             yield f"{at}.id: expected unique ids in one turn, found {call_id!r} again ({first})"
-        if not _is_text(function.get("name")):
-            found = _kind(function.get("name"))
+        if not is_text(function.get("name")):
+            found = named(function.get("name"))
             yield f"{at}.function.name: expected a non-empty string, found {found}"
         if not isinstance(function.get("arguments"), str):
-            found = _kind(function.get("arguments"))
+            found = named(function.get("arguments"))
             yield f"{at}.function.arguments: expected a string, found {found}"
 
 
@@ -253,7 +216,7 @@ class _Turn:
 
     def answered_by(self, place: str, call_id: object) -> Iterator[str]:
         """A tool result arrives."""
-        if not _is_text(call_id):
+        if not is_text(call_id):
             return  # named already
         if call_id in self.open:
             del self.open[str(call_id)]
@@ -275,12 +238,9 @@ class _Turn:
 
 
 def _call_ids(message: Mapping[str, Any]) -> list[str]:
-    calls = _array(message.get("tool_calls"))
+    calls = array(message.get("tool_calls"))
     ids = (call.get("id") for call in calls if isinstance(call, dict))
     return [call_id for call_id in ids if isinstance(call_id, str) and call_id]
-
-
-# -- words --------------------------------------------------------------------------------------
 
 
 def _place(index: int, message: Any) -> str:
@@ -288,20 +248,4 @@ def _place(index: int, message: Any) -> str:
     return f"messages[{index}] ({role})" if role in _ROLES else f"messages[{index}]"
 
 
-def _array(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
-
-
-def _kind(value: Any) -> str:
-    """A value as a message names it: short, and never the whole of a long text."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return repr(value if len(value) <= 40 else f"{value[:40]}…")
-    if isinstance(value, dict):
-        return "an object with " + (", ".join(sorted(value)[:8]) or "no members")
-    if isinstance(value, list):
-        return f"an array of {len(value)}"
-    return str(value)[:40]
+chat_faults = refusing(_faults)
