@@ -185,7 +185,8 @@ def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, l
         text = evidence.blobs.get(item.stderr).decode("utf-8", "replace")
         if lines := text.splitlines()[-_STREAM_LINES:]:
             title = f"  stderr    {launch_name(evidence, item.index)}, last lines"
-            return title, [visible(line, _WIDE) for line in lines]
+            secret = evidence.facts.secret  # taken out before a cut could leave half of it
+            return title, [visible(without_secret(line, secret), _WIDE) for line in lines]
     return "", []
 
 

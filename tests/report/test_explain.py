@@ -107,6 +107,19 @@ def test_a_message_taken_apart(
     assert astuple(said(Violation("E2", message, evidence))) == parts
 
 
+@pytest.mark.parametrize("before", range(100, 130))
+def test_no_half_of_the_secret_is_left_where_a_line_is_cut(before: int) -> None:
+    result = sample.violated()
+    assert result.evidence is not None
+    evidence = result.evidence
+    said = evidence.blobs.put(f"{'x' * before}{sample.SECRET}{'y' * 200}".encode())
+    first, last = evidence.launches
+    told = replace(evidence, launches=(first, replace(last, stderr=said)))
+    text = explain(replace(result, evidence=told), {}, None)
+    assert sample.SECRET[:8] not in text
+    assert sample.SECRET[-8:] not in text
+
+
 def test_a_long_value_is_cut() -> None:
     found = "\n".join(f"line {n}" for n in range(30))
     told = broken(message=f"x: expected 0, found {found}", evidence={"expected": 0, "found": found})
