@@ -219,7 +219,9 @@ def replay(failure: File) -> Run:
     reached any more makes it INCONCLUSIVE. Raises ChaosError."""
     saved = read_failure(Path(failure))
     with Harness(launch=saved.launch) as harness:
-        return harness.carry_out(saved.scenario, saved.schedule)
+        return replace(
+            harness.carry_out(saved.scenario, saved.schedule), artifact=os.fspath(failure)
+        )
 
 
 class _Silent:

@@ -25,8 +25,8 @@ class NotPassed(AssertionError):  # noqa: N818 - an assertion that failed, not a
     """`check()` of a run or sweep that did not pass. Its text is the explanation; `headline` says
     in a line what is broken."""
 
-    def __init__(self, result: ScheduleResult, rest: str = "") -> None:
-        super().__init__(explain(result, STATEMENTS, None) + rest)
+    def __init__(self, result: ScheduleResult, artifact: str | None = None, rest: str = "") -> None:
+        super().__init__(explain(result, STATEMENTS, artifact) + rest)
         broken = next((f"{v.id} {STATEMENTS.get(v.id, '')}" for v in result.violations), None)
         self.headline = broken or f"{result.verdict} {result.why.partition(chr(10))[0]}"
 
@@ -37,6 +37,7 @@ class Run:
 
     result: ScheduleResult
     evidence: Evidence
+    artifact: str | None = None  # the failure file that it came from
 
     @property
     def verdict(self) -> Verdict:
@@ -90,13 +91,13 @@ class Run:
 
     def explain(self) -> str:
         """The explanation that `chaos run` prints, also of a run that passed."""
-        return explain(self.result, STATEMENTS, None)
+        return explain(self.result, STATEMENTS, self.artifact)
 
     def check(self) -> Run:
         """Raises NotPassed unless the verdict is PASS."""
         __tracebackhide__ = True  # of pytest: what the caller wrote is what failed
         if self.verdict is not Verdict.PASS:
-            raise NotPassed(self.result)
+            raise NotPassed(self.result, self.artifact)
         return self
 
     def _events(self, kind: type[Any], of: Launch | None) -> Iterator[Any]:
@@ -141,7 +142,7 @@ class Sweep:
         failed = [r for r in self.schedules if r.verdict is not Verdict.PASS]
         if failed:
             rest = f"\n{len(failed)} of {len(self.schedules)} schedules did not pass\n"
-            raise NotPassed(failed[0], rest)
+            raise NotPassed(failed[0], rest=rest)
         return self
 
     def __repr__(self) -> str:

@@ -218,6 +218,8 @@ def test_a_failure_file_runs_again(harness: Harness, tmp_path: Path) -> None:
     write_failure(Failure.of(scenario, run.result, "warm", 0), file)
     again = replay(file)
     assert (again.schedule, again.verdict) == (run.schedule, run.verdict)
+    with pytest.raises(NotPassed, match=f"chaos replay {file}"):
+        again.check()
 
 
 # --- where it runs -------------------------------------------------------------------------------
