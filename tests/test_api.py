@@ -213,7 +213,7 @@ def test_what_cannot_be_swept_is_refused(harness: Harness) -> None:
 
 def test_a_failure_file_runs_again(harness: Harness, tmp_path: Path) -> None:
     scenario = never()
-    run = harness.run(scenario, kill=before("effect:deploy"))
+    run = harness.run(scenario, kill=after("effect:deploy"))
     file = tmp_path / "failure.json"
     write_failure(Failure.of(scenario, run.result, "warm", 0), file)
     again = replay(file)
