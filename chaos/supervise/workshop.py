@@ -72,8 +72,9 @@ def _janitor(root: Path) -> Iterator[None]:
         if not janitor.stdout.readline():
             told = janitor.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2]
             raise HarnessError(
-                f"cannot make the temporary directory {root}: {told}; TMPDIR must name a "
-                "directory that can be written to"
+                f"cannot make the temporary directory {root}: "
+                f"{told or f'its helper process ended with {janitor.returncode}'}; TMPDIR must "
+                "name a directory that can be written to"
             )
         lock = hold(root)
         janitor.stdin.close()

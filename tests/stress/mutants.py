@@ -1,0 +1,218 @@
+"""Bugs that nobody chose: `python -m tests.stress.mutants` (or `make random-mutants`).
+
+Random mutants of the agent's store, loop, planner, reducer and tools, one at a time, each against
+`chaos run` of the folders of `make chaos` alone: no unit test has a say. Works in a copy of the
+tree. Results are kept in a file as they come, a JSON object a line, and a run that is started
+again goes on there. A mutant is
+
+    killed     a rule is broken; `by` is the first that the first failing schedule names
+    refused    the sweep is red without a rule: inconclusive, or no run without a kill to compare
+    survived   the sweep is green
+    timeout    the sweep was not over in time
+
+Prints the share that was killed, and the survivors with what `survivors.toml` says of each. Exit
+code 1: a survivor that nobody has explained, or a sweep that cannot tell a broken agent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tests.stress.mutate import Mutant, draw
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPLAINED = Path(__file__).with_name("survivors.toml")
+FOLDERS = ("calls", "abort", "compaction", "regression")  # QUICK of the Makefile
+_ROOMS = ("store", "loop", "planner", "reducer", "state", "tool_calls", "model_steps")
+_COPIED = ("agent", "chaos", "scenarios")
+_LIMIT_S, _SLOWER = 60.0, 4.0  # a sweep may take so many times what it takes without a mutant
+BROKEN = "raise RuntimeError\n"  # a module that cannot be imported: no sweep may call it sound
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one mutant; a line of the file of results."""
+
+    key: str
+    line: int
+    source: str  # SHA-256 of the mutated module: a result holds for that only
+    verdict: str
+    by: str
+    schedule: str
+    seconds: float
+
+
+def modules(root: Path) -> list[str]:
+    """What is mutated."""
+    tools = (path.relative_to(root).as_posix() for path in (root / "agent/tools").glob("[a-z]*.py"))
+    return sorted([*(f"agent/{room}.py" for room in _ROOMS), *tools])
+
+
+class Tree:
+    """A copy of the tree, in which the targets run the agent of the copy; swept are `scenarios`."""
+
+    def __init__(self, root: Path, scenarios: Sequence[str] = FOLDERS) -> None:
+        self.root = root
+        self.scenarios = [f"scenarios/{name}" for name in scenarios]
+        for name in _COPIED:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, root / name, ignore=ignored)
+        profiles = [root / "chaos/targets/agent.toml", *(root / "scenarios/targets").glob("*.toml")]
+        for profile in profiles:
+            source = profile.read_text(encoding="utf-8")
+            ours = f'[env]\nPYTHONPATH = "{root}"\nPYTHONDONTWRITEBYTECODE = "1"'
+            profile.write_text(source.replace("[env]", ours), encoding="utf-8")
+
+    def sweep(self, jobs: int, limit_s: float) -> tuple[str, str, str]:
+        """Run them until the first that is not green: verdict, by what, the schedule."""
+        report = self.root / "report"
+        shutil.rmtree(report, ignore_errors=True)
+        arguments = ("--launch", "warm", "--fail-fast", "--jobs", str(jobs), "--report", report)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "chaos", "run", *self.scenarios, *arguments],
+                cwd=self.root,
+                env={**os.environ, "PYTHONPATH": str(self.root)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return "timeout", f"not over in {limit_s:.0f} s", ""
+        if done.returncode == 0:
+            return "survived", "", ""
+        told = read_report(report / "report.json")
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        return told or ("refused", next(iter(last), "nothing said")[:200], "")
+
+    def try_mutant(self, mutant: Mutant, jobs: int, limit_s: float) -> Result:
+        """Put the mutant in the place of its module, sweep, and put the module back."""
+        file = self.root / mutant.module
+        sound = file.read_text(encoding="utf-8")
+        began = time.monotonic()
+        try:
+            file.write_text(mutant.source, encoding="utf-8")
+            told = self.sweep(jobs, limit_s)
+        finally:
+            file.write_text(sound, encoding="utf-8")
+        seconds = round(time.monotonic() - began, 1)
+        return Result(mutant.key, mutant.line, sha(mutant.source), *told, seconds)
+
+    def trust(self, jobs: int) -> float:
+        """See that the sweep is green for the sound agent, and red for one that never runs.
+        Returns the seconds of the green one. Raises SystemExit."""
+        began = time.monotonic()
+        told = self.sweep(jobs, 3600)
+        seconds = time.monotonic() - began
+        if told[0] != "survived":
+            raise SystemExit(f"the sweep of the sound agent is not green: {' '.join(told)}")
+        broken = Mutant("agent/loop.py", 1, "", "", BROKEN)
+        if self.try_mutant(broken, jobs, _LIMIT_S).verdict == "survived":
+            raise SystemExit("the sweep is green for an agent that never runs: is it the copy's?")
+        return seconds
+
+
+def read_report(file: Path) -> tuple[str, str, str] | None:
+    """Verdict, rule and schedule of the first schedule that did not pass; None: there is none."""
+    try:
+        report = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    schedules = [each for scenario in report["scenarios"] for each in scenario["schedules"]]
+    failed = [each for each in schedules if each["verdict"] != "PASS"]
+    # A broken rule says more than a run that proved nothing.
+    for each in sorted(failed, key=lambda one: one["verdict"] != "VIOLATION"):
+        rules = [violation["id"] for violation in each["violations"]]
+        verdict = "killed" if rules else "refused"
+        return verdict, rules[0] if rules else each["verdict"], "; ".join(each["schedule"])
+    return None
+
+
+def sha(text: str) -> str:
+    """A name for a source."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_results(file: Path) -> dict[str, Result]:
+    """What an earlier run found, by mutated source."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    results = [Result(**json.loads(line)) for line in lines]
+    return {result.source: result for result in results}
+
+
+def explanations(file: Path = EXPLAINED) -> dict[str, str]:
+    """Why a survivor is none: by its key."""
+    table: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {f"{e['module']}: {e['before']} -> {e['after']}": e["why"] for e in table["survivor"]}
+
+
+def tell(results: Sequence[Result], explained: Mapping[str, str]) -> int:
+    """The survivors and the share. Returns how many nobody has explained."""
+    unexplained = 0
+    for result in results:
+        if result.verdict in {"survived", "timeout"}:
+            why = explained.get(result.key, "")
+            unexplained += not why
+            print(f"{result.verdict}: {result.key}\n    {why or 'UNEXPLAINED'}")
+    counts = Counter(result.verdict for result in results)
+    rules = Counter(result.by for result in results if result.verdict == "killed")
+    print("by rule:", ", ".join(f"{rule} {count}" for rule, count in rules.most_common()))
+    print(
+        f"{len(results)} random mutants: {counts['killed']} killed by a rule, {counts['refused']} "
+        f"refused, {counts['survived']} survived, {counts['timeout']} not over in time; "
+        f"{unexplained} unexplained"
+    )
+    return unexplained
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.stress.mutants")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--results", type=Path, help="default: chaos-report-mutants/SEED.jsonl")
+    asked = parser.parse_args(arguments)
+    if importlib.util.find_spec("cosmic_ray") is None:
+        print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
+        return 4
+    file = asked.results or ROOT / "chaos-report-mutants" / f"{asked.seed}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known, results = read_results(file), []
+    with tempfile.TemporaryDirectory(prefix="killpoint-mutants-") as place:
+        tree = Tree(Path(place).resolve())
+        limit_s = 0.0
+        for mutant in islice(draw(ROOT, modules(ROOT), asked.seed), asked.count):
+            result = known.get(sha(mutant.source))
+            if result is None:
+                limit_s = limit_s or _LIMIT_S + _SLOWER * tree.trust(asked.jobs)
+                result = tree.try_mutant(mutant, asked.jobs, limit_s)
+                with file.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps(asdict(result)) + "\n")
+                what = f"{result.verdict:<9} {result.by:<4} {result.seconds:6.1f} s"
+                print(f"{what}  {mutant.module}:{mutant.line}: {mutant.after}"[:160], flush=True)
+            results.append(result)
+    return 1 if tell(results, explanations()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
