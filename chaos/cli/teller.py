@@ -85,7 +85,6 @@ class Teller:
 
     def rest(self, result: SweepResult) -> None:
         """The scenarios that an interruption left unfinished."""
-        self.screen.close()
         for scenario in result.scenarios:
             if scenario.name not in self.told:
                 self.scenario_done(scenario)
