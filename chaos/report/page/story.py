@@ -101,7 +101,7 @@ class _Teller:
         self.secret = evidence.facts.secret
 
     def text(self, text: str, limit: int = _TEXT) -> str:
-        return without_secret(visible(text, limit), self.secret)
+        return visible(without_secret(text, self.secret), limit)
 
     def texts(self, lines: Iterable[str]) -> list[str]:
         return [self.text(line) for line in lines]
