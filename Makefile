@@ -9,7 +9,11 @@ CLOSED := $(addprefix scenarios/calls/,plain-answer.toml safe-read-is-replayed.t
 COLD   := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml)
 DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repeated.toml three-calls-in-one-turn.toml)
 
-.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo mutants clean
+# How many random mutants, and which.
+N    := 200
+SEED := 1
+
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo mutants random-mutants stress soak clean
 
 venv: $(STAMP)
 
@@ -67,6 +71,20 @@ demo: $(STAMP)
 # Every planted bug against the sweep that must catch it: caught, missed, or by the wrong rule.
 mutants: $(STAMP)
 	$(BIN)/python -m tests.planted.score
+
+# Bugs that nobody chose, against the sweep alone. Goes on where it stood: chaos-report-mutants/.
+random-mutants: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	$(BIN)/python -m tests.stress.mutants --count $(N) --seed $(SEED)
+
+# The harness under stress: kills under load, byte for byte; then the harness itself is killed.
+stress: $(STAMP)
+	$(BIN)/python -m tests.stress.exactness
+	$(BIN)/python -m tests.stress.deaths
+
+# The sound agent over all scenarios, 20 times: not one alarm. An hour and more.
+soak: $(STAMP)
+	$(BIN)/python -m tests.stress.soak
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
