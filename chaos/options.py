@@ -42,7 +42,8 @@ class SweepOptions:
 class Listener(Protocol):
     """Told of results in the supervisor's own process, as they come."""
 
-    def scenario_started(self, name: str) -> None: ...
+    def scenario_started(self, name: str) -> None:
+        """Its run without a kill is asked for."""
 
     def schedules_planned(self, name: str, more: int) -> None:
         """So many schedules (more) are to be carried out; a deep walk plans level by level."""

@@ -46,12 +46,9 @@ class Tally:
         """Before anything is done."""
         return cls({name: Track(name) for name in names}, started, deep)
 
-    def begin(self, name: str) -> None:
-        """The scenario's run without a kill is done."""
-        self.tracks[name].begun = True
-
     def plan(self, name: str, more: int) -> None:
-        """So many schedules more."""
+        """So many schedules more: the run without a kill is done."""
+        self.tracks[name].begun = True
         self.tracks[name].planned += more
 
     def take(self, name: str, result: ScheduleResult) -> None:

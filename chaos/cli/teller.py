@@ -56,8 +56,8 @@ class Teller:
         if self.telling is not Telling.QUIET:
             self.screen.write(heading())
 
-    def scenario_started(self, name: str) -> None:
-        self.tally.begin(name)
+    def scenario_started(self, name: str) -> None:  # noqa: ARG002 - as a listener has it
+        """The first of them begins the sweep."""
         self.screen.open()
 
     def schedules_planned(self, name: str, more: int) -> None:

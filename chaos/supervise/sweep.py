@@ -92,6 +92,7 @@ class _Sweep:
 
     def all(self) -> None:
         for progress in self.progress:
+            self.listener.scenario_started(progress.scenario.name)
             future = self.lanes.baseline(progress.baseline())
             self._then[future] = partial(self._baseline_done, progress)
         while self._then:
@@ -105,7 +106,6 @@ class _Sweep:
         return SweepResult(results, seconds, self.options.seed, interrupted)
 
     def _baseline_done(self, progress: Progress, future: Future[Any]) -> None:
-        self.listener.scenario_started(progress.scenario.name)
         try:
             units = progress.begin(answer(future))
         except ScenarioError:

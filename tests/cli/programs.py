@@ -20,8 +20,8 @@ from tests.report import sample
 def sweep(_: list[Scenario], __: SweepOptions, listener: Listener) -> SweepResult:
     """Two schedules, one of them broken; a stop before, between and after."""
     name = "deploy"
-    stop()
     listener.scenario_started(name)
+    stop()
     listener.schedules_planned(name, 40)
     listener.schedule_done(name, sample.passed())
     try:

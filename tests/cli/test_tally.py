@@ -23,7 +23,6 @@ def test_before_anything_is_done() -> None:
 
 def test_counts_and_rates() -> None:
     counted = tally()
-    counted.begin("one")
     counted.plan("one", 10)
     counted.plan("one", 5)  # a further level
     counted.take("one", sample.passed())
@@ -61,8 +60,8 @@ def under_way(
 ) -> Tally:
     counted = tally(deep=deep)
     for name in begun:
-        counted.begin(name)
-    counted.plan("one", 60)
+        counted.plan(name, 30)
+    counted.plan("one", 60 - counted.planned)
     for _ in range(done):
         counted.take("one", sample.passed())
     return counted  # fmt: skip
