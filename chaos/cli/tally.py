@@ -38,6 +38,7 @@ class Tally:
     tracks: dict[str, Track]
     started: float
     deep: bool  # does a scenario plan further levels as it goes?
+    since: float | None = None  # when the first schedules could begin
     kills: int = 0
     verdicts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
 
@@ -46,8 +47,9 @@ class Tally:
         """Before anything is done."""
         return cls({name: Track(name) for name in names}, started, deep)
 
-    def plan(self, name: str, more: int) -> None:
+    def plan(self, name: str, more: int, now: float) -> None:
         """So many schedules more: the run without a kill is done."""
+        self.since = now if self.since is None else self.since
         self.tracks[name].begun = True
         self.tracks[name].planned += more
 
@@ -86,11 +88,11 @@ class Tally:
         return sorted(left, key=lambda track: not track.done)[:most]
 
     def left_s(self, now: float) -> float | None:
-        """How long it will take, by what it took so far; None where nobody knows."""
+        """How long it will take, by what schedules took so far; None where nobody knows."""
         known = all(track.begun for track in self.tracks.values()) and not self.deep
-        if not known or self.done < ENOUGH:
+        if not known or self.since is None or self.done < ENOUGH:
             return None
-        return (self.planned - self.done) * (now - self.started) / self.done
+        return (self.planned - self.done) * (now - self.since) / self.done
 
     def in_words(self, now: float) -> list[str]:
         """`312 of 499 schedules`, `21 kills/s`, `2 violations`, `0:14`, `about 0:09 left`."""

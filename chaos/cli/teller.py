@@ -5,6 +5,7 @@ Promises that a sweep cut short has told what it knew.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -61,7 +62,7 @@ class Teller:
         self.screen.open()
 
     def schedules_planned(self, name: str, more: int) -> None:
-        self.tally.plan(name, more)
+        self.tally.plan(name, more, time.monotonic())
 
     def schedule_done(self, name: str, result: ScheduleResult) -> None:
         """Told with its scenario, when its verdict is final."""

@@ -200,7 +200,7 @@ def test_a_log_shows_a_sign_of_life_now_and_then(
     now = 1000.0
     monkeypatch.setattr("chaos.cli.screen.time.monotonic", lambda: now)
     tally = Tally.of(["deploy", "read"], now, deep=True)
-    tally.plan("deploy", 40)
+    tally.plan("deploy", 40, now)
     written: list[str] = []
     lines = Lines(None, written.append, tally)
     lines.write("scenario\n")
