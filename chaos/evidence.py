@@ -24,6 +24,7 @@ ABSENT: Sha = ""
 WRITES = frozenset(
     {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", "splice"}
 )
+COPIES = frozenset({"sendfile", "copy_file_range", "splice"})  # of bytes that are nowhere shown
 SYNCS = frozenset({"fsync", "fdatasync"})
 
 LOG_NAME = "LOG"  # of the session log, where its own name is a matter of chance
@@ -95,9 +96,9 @@ class Request:
     order: int
     launch: int
     at_ms: float
-    ordinal: int  # 1-based within the launch
+    ordinal: int  # 1-based among the turns of the launch; 0: it is no turn of the conversation
     method: str
-    path: str
+    path: str  # below the provider's root
     body: Sha
     log: Sha  # the log when the first byte arrived
     status: int  # what the mock decided to answer; 0: nothing (cut, killed while reading)

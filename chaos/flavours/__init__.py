@@ -8,11 +8,12 @@ what it refuses. Serves nothing (`chaos.provider` does) and judges nothing.
 from __future__ import annotations
 
 from chaos.flavours.chat import CHAT
-from chaos.flavours.form import Conversation, Flavour, Message, Reply, SideMarks, ToolUse
+from chaos.flavours.form import NO_MARKS, Conversation, Flavour, Message, Reply, SideMarks, ToolUse
 
 __all__ = [
     "CHAT",
     "FLAVOURS",
+    "NO_MARKS",
     "Conversation",
     "Flavour",
     "Message",

@@ -134,6 +134,7 @@ def _usage(reply: Reply) -> dict[str, object]:
 
 CHAT = Flavour(
     name="chat",
+    place="/v1/chat/completions",
     path=re.compile(r"/v1/chat/completions"),
     faults=chat_faults,
     read=_read,

@@ -80,7 +80,8 @@ class Flavour:
     """
 
     name: str
-    path: re.Pattern[str]  # of its requests, below the provider's root, without a query
+    place: str  # where its requests go, in words
+    path: re.Pattern[str]  # the same, below the provider's root, without a query
     faults: Callable[[bytes], tuple[str, ...]]
     read: Callable[[bytes, str], Conversation]
     plain: Callable[[Reply, str], bytes]  # of a reply and the model's name
@@ -112,6 +113,9 @@ class SideMarks:
 
     def __bool__(self) -> bool:
         return self.without_tools or bool(self.texts)
+
+
+NO_MARKS = SideMarks()
 
 
 # -- bytes --------------------------------------------------------------------------------------

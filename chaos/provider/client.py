@@ -35,18 +35,18 @@ class Desk(Protocol):
         """Note a foreign request; give its answer."""
 
     def arrived(self) -> int | None:
-        """The first byte of a request is here. Returns its ordinal; None: nobody counts."""
+        """The first byte of a request is here. Returns its ticket; None: nobody counts."""
 
-    def decide(self, ordinal: int, request: Received) -> Answer:
+    def decide(self, ticket: int, request: Received) -> Answer:
         """The answer to a complete request of the launch."""
 
-    def decided(self, ordinal: int, request: Received, answer: Answer) -> None:
+    def decided(self, ticket: int, request: Received, answer: Answer) -> None:
         """Journal the decision; nothing of the answer is sent yet."""
 
-    def held(self, ordinal: int) -> None:
+    def held(self, ticket: int) -> None:
         """As much of an answer as is sent before it is held went out."""
 
-    def answered(self, ordinal: int, complete: bool) -> None:
+    def answered(self, ticket: int, complete: bool) -> None:
         """The answer went out as decided; complete: to the last byte of a whole one."""
 
 
@@ -66,7 +66,7 @@ class Client:
 
     def _next(self) -> None:
         """Nothing is known of the next request."""
-        self._ordinal: int | None = None
+        self._ticket: int | None = None
         self._request: Received | None = None
         self._why_foreign = ""
         self._answer: Answer | None = None
@@ -100,7 +100,7 @@ class Client:
             with contextlib.suppress(OSError):  # the peer may have reset it before us
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
         self.sock.close()
-        if self._ordinal is None:
+        if self._ticket is None:
             return
         if self._answer is None:
             request = self._request or Received("", "", {})
@@ -108,8 +108,8 @@ class Client:
                 f"{len(request.body)} bytes of its body" if self._request else "part of its head"
             )
             self._answer = Answer(0, f"the connection ended after {found}")
-            self._desk.decided(self._ordinal, request, self._answer)
-        self._desk.answered(self._ordinal, complete=False)
+            self._desk.decided(self._ticket, request, self._answer)
+        self._desk.answered(self._ticket, complete=False)
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -145,8 +145,8 @@ class Client:
         """A request whose first byte is here, but not yet its head, counts from now on: whose it
         is will be seen, when it came has to be noted at once."""
         begun = self._http.their_state is h11.IDLE and self._http.trailing_data[0]
-        if self.open and begun and self._ordinal is None:
-            self._ordinal = self._desk.arrived()
+        if self.open and begun and self._ticket is None:
+            self._ticket = self._desk.arrived()
 
     def _head(self, event: h11.Request) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
@@ -154,8 +154,8 @@ class Client:
             event.method.decode("latin-1"), event.target.decode("latin-1"), headers
         )
         self._why_foreign = self._desk.foreign_because(self._request)
-        if self._ordinal is None and not self._why_foreign:
-            self._ordinal = self._desk.arrived()
+        if self._ticket is None and not self._why_foreign:
+            self._ticket = self._desk.arrived()
         if self._http.they_are_waiting_for_100_continue:
             go_on = h11.InformationalResponse(status_code=100, headers=[])
             self._out += self._http.send(go_on) or b""
@@ -164,18 +164,18 @@ class Client:
         if self._why_foreign:
             answer = self._desk.reject(request, self._why_foreign)
         else:
-            assert self._ordinal is not None  # noqa: S101 - it got one with its head at the latest
-            answer = self._desk.decide(self._ordinal, request)
+            assert self._ticket is not None  # noqa: S101 - it got one with its head at the latest
+            answer = self._desk.decide(self._ticket, request)
         self._send(request, answer)
 
     def _broken(self, why: str) -> None:
         """What came is not HTTP: nobody's request, unless its first bytes were taken for one."""
         request = self._request or Received("", "", {})
-        if self._ordinal is None:
+        if self._ticket is None:
             self._desk.reject(request, why)
         else:
             self._answer = Answer(0, why)
-            self._desk.decided(self._ordinal, request, self._answer)
+            self._desk.decided(self._ticket, request, self._answer)
         self.drop()
 
     # -- writing ----------------------------------------------------------------------------
@@ -183,8 +183,8 @@ class Client:
     def _send(self, request: Received, answer: Answer) -> None:
         """Journal the answer, then hand its bytes out."""
         self._answer = answer
-        if self._ordinal is not None:
-            self._desk.decided(self._ordinal, request, answer)
+        if self._ticket is not None:
+            self._desk.decided(self._ticket, request, answer)
         if answer.status:
             length = ("transfer-encoding", "chunked")
             if answer.size is not None:
@@ -213,15 +213,15 @@ class Client:
     def _ended(self, ending: Ending) -> None:
         """Every byte of the answer is with the kernel."""
         if ending is Ending.HOLD:
-            if self._ordinal is not None and not self._held:
+            if self._ticket is not None and not self._held:
                 self._held = True
-                self._desk.held(self._ordinal)
+                self._desk.held(self._ticket)
             return
         if ending is not Ending.COMPLETE:
             self.drop(reset=ending is Ending.RESET)
             return
-        if self._ordinal is not None:
-            self._desk.answered(self._ordinal, complete=True)
+        if self._ticket is not None:
+            self._desk.answered(self._ticket, complete=True)
         self._next()
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from chaos.flavours.chat import CHAT
-from chaos.flavours.form import Conversation, Flavour
+from chaos.flavours.form import NO_MARKS, Conversation, Flavour, Reply, SideMarks
 from chaos.provider.faults import Fault
 from chaos.provider.script import Turn, reply_of, reported_usage
 from chaos.provider.script import answer as answer_of
@@ -23,6 +23,10 @@ MAX_BODY_BYTES = 64 * 2**20
 
 _JSON = "application/json"
 _STREAM = "text/event-stream"
+
+# What every side request is told. Its counters are primes below those of any turn.
+_SIDE_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "cached_tokens": 3}
+SIDE_REPLY = Reply(number=999, text="killpoint side answer", usage=_SIDE_USAGE)
 
 
 class Ending(Enum):
@@ -58,6 +62,7 @@ class Script:
     turns: Sequence[Turn]
     api_key: str | None = None  # None: no key is asked for
     unique_ids: bool = False  # no call gets an id that the conversation holds already
+    side: SideMarks = NO_MARKS  # of requests that are no turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +79,23 @@ class Answer:
     ending: Ending = Ending.COMPLETE
 
 
-def decide(request: Received, flavour: Flavour, script: Script, fault: Fault | None) -> Answer:
-    """The answer to `request`, which asks the model by `flavour`."""
+def is_side(request: Received, flavour: Flavour, script: Script) -> bool:
+    """Is this legal request no turn of the conversation?"""
+    body = bytes(request.body)
+    if not script.side or flavour.faults(body):
+        return False
+    return script.side.mark(flavour.read(body, request.path))
+
+
+def decide(
+    request: Received,
+    flavour: Flavour,
+    script: Script,
+    fault: Fault | None = None,
+    *,
+    side: bool = False,
+) -> Answer:
+    """The answer to `request`, which asks the model by `flavour`; `side`: it is no turn."""
     if fault is not None and fault.after is None and fault.kind in _ENDINGS:
         return Answer(0, f"injected {fault}", injected=True, ending=_ENDINGS[fault.kind])
     if fault is not None and fault.kind == "status":
@@ -93,11 +113,16 @@ def decide(request: Received, flavour: Flavour, script: Script, fault: Fault | N
     if faults:
         return error(400, f"illegal request: {faults[0]}", "; ".join(faults), flavour)
     conversation = flavour.read(body, request.path)
+    if side:
+        return _render(SIDE_REPLY, _SIDE_USAGE, conversation, flavour)
     found = answer_of(script.turns, conversation.messages)
     if found is None:
         reason = "unscripted: no turn answers this transcript"
         return error(400, reason, _unscripted(script.turns, conversation), flavour)
-    whole = _render(*found, conversation, flavour, script)
+    index, turn = found
+    calls = (call.id for message in conversation.messages for call in message.calls)
+    reply = reply_of(turn, index, frozenset(calls) if script.unique_ids else ())
+    whole = _render(reply, reported_usage(turn, index), conversation, flavour)
     return whole if fault is None else _spoil(whole, fault, flavour)
 
 
@@ -127,11 +152,8 @@ def _unscripted(turns: Sequence[Turn], conversation: Conversation) -> str:
 
 
 def _render(
-    index: int, turn: Turn, conversation: Conversation, flavour: Flavour, script: Script
+    reply: Reply, usage: Mapping[str, int] | None, conversation: Conversation, flavour: Flavour
 ) -> Answer:
-    usage = reported_usage(turn, index)
-    calls = (call.id for message in conversation.messages for call in message.calls)
-    reply = reply_of(turn, index, frozenset(calls) if script.unique_ids else ())
     if conversation.stream:
         events = flavour.stream(reply, conversation.model)
         return Answer(200, parts=tuple(events), content_type=_STREAM, usage=usage)

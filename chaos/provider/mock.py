@@ -18,14 +18,15 @@ import selectors
 import socket
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from chaos.errors import HarnessError
-from chaos.flavours.chat import CHAT
+from chaos.flavours import FLAVOURS, NO_MARKS, SideMarks, flavour_of
 from chaos.provider.client import Client
-from chaos.provider.exchange import Answer, Received, Script, decide, error
+from chaos.provider.exchange import Answer, Received, Script, decide, error, is_side
 from chaos.provider.faults import Fault
+from chaos.provider.other import other_answer
 from chaos.provider.script import Turn
 
 __all__ = ["Fault", "Foreign", "MockProvider", "ProviderObserver"]
@@ -33,19 +34,24 @@ __all__ = ["Fault", "Foreign", "MockProvider", "ProviderObserver"]
 _HOST = "127.0.0.1"
 _BACKLOG = 128
 _FOREIGN_KEPT = 100
+_PLACES = ", ".join(flavour.place for flavour in FLAVOURS)
 SPARE_REQUESTS = 50  # of a launch, beside two for each turn of the script: more lead nowhere
 
 
 class ProviderObserver(Protocol):
-    """Who keeps the journal. Called from within `serve` and `end`, in order of happening."""
+    """Who keeps the journal. Called from within `serve` and `end`, in order of happening.
 
-    def request_arrived(self, ordinal: int) -> None:
+    A ticket is a request's number in its launch, counted from 1 as they arrive.
+    """
+
+    def request_arrived(self, ticket: int) -> None:
         """The first byte of a request is here."""
 
     def request_decided(  # noqa: PLR0913 - one line of the journal
         self,
-        ordinal: int,
+        ticket: int,
         *,
+        ordinal: int,
         method: str,
         path: str,
         body: bytes,
@@ -57,14 +63,15 @@ class ProviderObserver(Protocol):
     ) -> None:
         """The request is complete and its answer chosen, no byte of which is sent yet.
 
-        `path` is without the token. `usage` is what the answer reports (script.USAGE_KEYS).
+        `ordinal` counts the requests that are turns of the conversation, from 1; 0: it is none.
+        `path` is below the provider's root. `usage` is what the answer reports (script.USAGE_KEYS).
         Status 0: nothing is answered; `reason` says why not an untouched 200.
         """
 
-    def held(self, ordinal: int) -> None:
+    def held(self, ticket: int) -> None:
         """What is sent of an answer that is held is with the kernel."""
 
-    def answered(self, ordinal: int, complete: bool) -> None:
+    def answered(self, ticket: int, complete: bool) -> None:
         """The last byte of the answer is with the kernel; not complete: it never will be."""
 
 
@@ -84,6 +91,19 @@ class _Launch:
     faults: Mapping[int, Fault]
     observer: ProviderObserver
     requests: int = 0
+    ordinals: dict[int, int] = field(default_factory=dict)  # by ticket; 0: it is no turn
+
+    def number(self, ticket: int, *, turn: bool) -> int:
+        """The ordinal of a request, once it is known whether it is a turn."""
+        if ticket not in self.ordinals:
+            before = max(self.ordinals.values(), default=0)
+            self.ordinals[ticket] = before + 1 if turn else 0
+        return self.ordinals[ticket]
+
+    def below(self, path: str) -> str:
+        """The part of a path below the provider's root; empty: it is somewhere else."""
+        root = f"/{self.token}"
+        return path.removeprefix(root) if path.startswith(f"{root}/") else ""
 
 
 class MockProvider:
@@ -122,12 +142,13 @@ class MockProvider:
         *,
         api_key: str | None = None,
         unique_ids: bool = False,
+        side: SideMarks = NO_MARKS,
     ) -> str:
         """Start serving a launch and return its base URL.
 
-        `token` (URL-safe) tells launches apart, `faults` are by 1-based ordinal of the request.
+        `token` (URL-safe) tells launches apart, `faults` are by 1-based ordinal of the turn.
         `api_key` None asks for no key; `unique_ids` gives no call an id that the conversation holds
-        already, as real models do.
+        already, as real models do; `side` tells requests that are no turns.
         Connections of earlier launches are dropped, accepted or not.
         """
         self._launch = None  # what an earlier launch left behind is nobody's
@@ -135,14 +156,19 @@ class MockProvider:
         self.end()
         self.foreign.clear()
         self.foreign_count = 0
-        self._launch = _Launch(token, Script(turns, api_key, unique_ids), faults, observer)
+        self._launch = _Launch(token, Script(turns, api_key, unique_ids, side), faults, observer)
         return self.base_url
 
     @property
     def base_url(self) -> str:
-        """Where the running launch finds its model."""
+        """Where the running launch finds its model, for clients that add no version."""
+        return f"{self.base_root}/v1"
+
+    @property
+    def base_root(self) -> str:
+        """The same, for clients that add it themselves."""
         assert self._launch is not None  # noqa: S101 - there is one from `begin` to `end`
-        return f"http://{_HOST}:{self.port}/{self._launch.token}/v1"
+        return f"http://{_HOST}:{self.port}/{self._launch.token}"
 
     def end(self) -> None:
         """The launch is over: journal what still arrived, then close its connections."""
@@ -206,11 +232,12 @@ class MockProvider:
         """Why `request` is not for the running launch; empty: it is."""
         if self._launch is None:
             return "no launch is running"
-        path = request.path.partition("?")[0]
-        if path != f"/{self._launch.token}/v1/chat/completions":
-            return f"expected the base URL of the running launch + /chat/completions, found {path}"
-        if request.method != "POST":
-            return f"expected POST, found {request.method}"
+        method, path = request.method, self._launch.below(request.path)
+        if not path or not (flavour_of(method, path) or other_answer(method, path) is not None):
+            if flavour_of("POST", path):
+                return f"expected POST, found {method}"
+            found = request.path.partition("?")[0]
+            return f"expected the root URL of the running launch + {_PLACES}, found {found}"
         host = request.headers.get("host")
         if host not in (f"{_HOST}:{self.port}", f"localhost:{self.port}"):
             return f"expected the host {_HOST}:{self.port}, found {host}"
@@ -223,45 +250,55 @@ class MockProvider:
         return error(404, f"foreign: {why}", why)
 
     def arrived(self) -> int | None:
-        """The first byte of a request is here. Returns its ordinal; None without a launch."""
+        """The first byte of a request is here. Returns its ticket; None without a launch."""
         if self._launch is None:
             return None
         self._launch.requests += 1
         self._launch.observer.request_arrived(self._launch.requests)
         return self._launch.requests
 
-    def decide(self, ordinal: int, request: Received) -> Answer:
+    def decide(self, ticket: int, request: Received) -> Answer:
         """The answer to a complete request of the launch."""
         launch = self._launch
         assert launch is not None  # noqa: S101 - no request outlives the launch it belongs to
-        turns = len(launch.script.turns)
-        most = SPARE_REQUESTS + 2 * turns
-        if ordinal > most:
-            why = f"runaway: more than {most} requests for {turns} turns"
-            return error(400, why, f"{why}; the target goes round in circles")
-        return decide(request, CHAT, launch.script, launch.faults.get(ordinal))
+        path, script = launch.below(request.path), launch.script
+        flavour = flavour_of(request.method, path)
+        side = flavour is None or is_side(request, flavour, script)
+        ordinal = launch.number(ticket, turn=not side)
+        if flavour is None:
+            body = other_answer(request.method, path) or b""
+            return Answer(200, parts=(body,), size=len(body))
+        most = SPARE_REQUESTS + 2 * len(script.turns)
+        if ticket > most:
+            why = f"runaway: more than {most} requests for {len(script.turns)} turns"
+            return error(400, why, f"{why}; the target goes round in circles", flavour)
+        return decide(request, flavour, script, launch.faults.get(ordinal), side=side)
 
-    def decided(self, ordinal: int, request: Received, answer: Answer) -> None:
+    def decided(self, ticket: int, request: Received, answer: Answer) -> None:
         """Journal the decision."""
-        if self._launch is not None:
-            self._launch.observer.request_decided(
-                ordinal,
-                method=request.method,
-                path=request.path.removeprefix(f"/{self._launch.token}"),
-                body=bytes(request.body),
-                status=answer.status,
-                reason=answer.reason,
-                answer=b"".join(answer.parts),
-                usage=answer.usage,
-                injected=answer.injected,
-            )
+        launch = self._launch
+        if launch is None:
+            return
+        cut = not request.method  # before its head was whole: it is taken for a turn
+        launch.observer.request_decided(
+            ticket,
+            ordinal=launch.number(ticket, turn=cut or not self.foreign_because(request)),
+            method=request.method,
+            path=request.path.removeprefix(f"/{launch.token}"),
+            body=bytes(request.body),
+            status=answer.status,
+            reason=answer.reason,
+            answer=b"".join(answer.parts),
+            usage=answer.usage,
+            injected=answer.injected,
+        )
 
-    def held(self, ordinal: int) -> None:
+    def held(self, ticket: int) -> None:
         """Pass on how far a held answer is out."""
         if self._launch is not None:
-            self._launch.observer.held(ordinal)
+            self._launch.observer.held(ticket)
 
-    def answered(self, ordinal: int, complete: bool) -> None:
+    def answered(self, ticket: int, complete: bool) -> None:
         """Journal that the answer is out, or never will be."""
         if self._launch is not None:
-            self._launch.observer.answered(ordinal, complete)
+            self._launch.observer.answered(ticket, complete)

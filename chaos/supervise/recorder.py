@@ -180,11 +180,11 @@ class Recorder:
 
     # -- the mock provider's observer -------------------------------------------------------
 
-    def request_arrived(self, ordinal: int) -> None:
+    def request_arrived(self, ticket: int) -> None:
         """The first byte of a request is here: this is when the log must show its attempt."""
-        self._requests[ordinal] = self.notebook.note(
+        self._requests[ticket] = self.notebook.note(
             Request,
-            ordinal=ordinal,
+            ordinal=0,  # until it is known whether it is a turn
             method="",
             path="",
             body=ABSENT,
@@ -196,8 +196,9 @@ class Recorder:
 
     def request_decided(  # noqa: PLR0913 - the observer protocol of the mock
         self,
-        ordinal: int,
+        ticket: int,
         *,
+        ordinal: int,
         method: str,
         path: str,
         body: bytes,
@@ -210,7 +211,8 @@ class Recorder:
         """The request is complete and its answer chosen: fill in the event of its arrival."""
         blobs = self.notebook.blobs
         decided = replace(
-            self._requests[ordinal],
+            self._requests[ticket],
+            ordinal=ordinal,
             method=method,
             path=path,
             body=blobs.put(body),
@@ -220,23 +222,27 @@ class Recorder:
             usage=usage,
             injected=injected,
         )
-        self.notebook.events[decided.order - 1] = self._requests[ordinal] = decided
-        self._on_the_wire(ordinal, Phase.REQUEST)
+        self.notebook.events[decided.order - 1] = self._requests[ticket] = decided
+        self._on_the_wire(decided, Phase.REQUEST)
 
-    def held(self, ordinal: int) -> None:
+    def held(self, ticket: int) -> None:
         """All of an answer that a kill lets out is with the kernel."""
+        ordinal = self._requests[ticket].ordinal
         self.director.on_the_wire(f"provider:{ordinal}", Phase.CHUNK)
 
-    def answered(self, ordinal: int, complete: bool) -> None:
+    def answered(self, ticket: int, complete: bool) -> None:
         """The answer went out, or its connection went away."""
-        self.notebook.note(Answered, ordinal=ordinal, complete=complete)
+        request = self._requests[ticket]
+        self.notebook.note(Answered, ordinal=request.ordinal, complete=complete)
         if complete:
-            self._on_the_wire(ordinal, Phase.RESPONSE)
+            self._on_the_wire(request, Phase.RESPONSE)
 
-    def _on_the_wire(self, ordinal: int, phase: Phase) -> None:
-        place = f"provider:{ordinal}"
-        self.harvest.passes(place, phase)
-        self.director.on_the_wire(place, phase)
+    def _on_the_wire(self, request: Request, phase: Phase) -> None:
+        """An instant of a turn; other requests have none."""
+        if request.ordinal:
+            place = f"provider:{request.ordinal}"
+            self.harvest.passes(place, phase)
+            self.director.on_the_wire(place, phase)
 
     # -- shared -----------------------------------------------------------------------------
 

@@ -11,10 +11,6 @@ import os
 import select
 import socket
 import struct
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -23,130 +19,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.errors import HarnessError
-from chaos.flavours.chat import CHAT
+from chaos.flavours import CHAT
 from chaos.provider import client as client_module
 from chaos.provider import exchange
 from chaos.provider.faults import Fault
 from chaos.provider.mock import MockProvider
-from chaos.provider.script import ToolCall, Turn, reply_of
+from chaos.provider.script import Turn, reply_of
+from tests.provider.wired import (
+    ASK,
+    BODY,
+    BOUND_S,
+    PLACES,
+    STREAM_BODY,
+    TURNS,
+    Journal,
+    Stage,
+    in_thread,
+    payload,
+    read_all,
+    serve_returns,
+    stage_fixture,
+    status,
+)
 
-BOUND_S = 10.0
-TURNS = [Turn("hello"), Turn(None, (ToolCall("bash", '{"command":"true"}'),))]
-ASK = {"model": "m", "messages": [{"role": "user", "content": "go"}]}
-BODY = json.dumps(ASK).encode()
-STREAM_BODY = json.dumps({**ASK, "stream": True}).encode()
-
-
-@dataclass
-class Journal:
-    """Everything the mock says, in order."""
-
-    lines: list[tuple[Any, ...]] = field(default_factory=list)
-    decisions: dict[int, dict[str, Any]] = field(default_factory=dict)
-
-    def request_arrived(self, ordinal: int) -> None:
-        self.lines.append(("arrived", ordinal))
-
-    def request_decided(self, ordinal: int, **decision: Any) -> None:
-        self.lines.append(("decided", ordinal, decision["status"]))
-        self.decisions[ordinal] = decision
-
-    def held(self, ordinal: int) -> None:
-        self.lines.append(("held", ordinal))
-
-    def answered(self, ordinal: int, complete: bool) -> None:
-        self.lines.append(("answered", ordinal, complete))
-
-
-@dataclass
-class Stage:
-    """A mock in the middle of a launch."""
-
-    mock: MockProvider
-    journal: Journal
-    url: str = ""
-    sockets: list[socket.socket] = field(default_factory=list)
-
-    def begin(self, faults: Mapping[int, Fault] | None = None, api_key: str | None = None) -> None:
-        self.journal = Journal()
-        self.url = self.mock.begin("tok", TURNS, faults or {}, self.journal, api_key=api_key)
-
-    def connect(self) -> socket.socket:
-        sock = socket.create_connection(("127.0.0.1", self.mock.port), timeout=BOUND_S)
-        self.sockets.append(sock)
-        return sock
-
-    def serve_until(self, done: Callable[[], object]) -> None:
-        """The engine's loop."""
-        deadline = time.monotonic() + BOUND_S
-        while not done():
-            select.select([self.mock], [], [], 0.05)
-            self.mock.serve()
-            assert time.monotonic() < deadline, f"waited in vain; journal: {self.journal.lines}"
-
-    def ask(self, body: bytes = BODY, **headers: str) -> bytes:
-        """One raw request on a connection of its own; everything that comes back until FIN."""
-        sock = self.connect()
-        sock.sendall(self.request(body, connection="close", **headers))
-        self.mock.serve()
-        return read_all(sock)
-
-    def request(self, body: bytes = BODY, path: str = "/tok/v1/chat/completions",
-                method: str = "POST", **headers: str) -> bytes:  # fmt: skip
-        fields = {
-            "host": f"127.0.0.1:{self.mock.port}",
-            "content-length": str(len(body)),
-            **headers,
-        }
-        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
-
-
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    stage = Stage(MockProvider(), Journal())
-    stage.begin()
-    yield stage
-    stage.mock.close()
-    for sock in stage.sockets:
-        sock.close()
-
-
-def read_all(sock: socket.socket) -> bytes:
-    return b"".join(iter(lambda: sock.recv(65536), b""))
-
-
-def payload(reply: bytes) -> bytes:
-    return reply.partition(b"\r\n\r\n")[2]
-
-
-def status(reply: bytes) -> int:
-    return int(reply.split(b" ", 2)[1])
-
-
-def in_thread(stage: Stage, work: Callable[[], Any]) -> Any:
-    """Run a blocking client while this thread serves."""
-    result: list[Any] = []
-
-    def body() -> None:
-        try:
-            result.append(work())
-        except Exception as error:  # handed to the test
-            result.append(error)
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    stage.serve_until(lambda: result)
-    thread.join(BOUND_S)
-    return result[0]
-
-
-def serve_returns(stage: Stage) -> None:
-    """Serve in a thread of its own, so that a server that spins fails instead of hanging."""
-    thread = threading.Thread(target=stage.mock.serve, daemon=True)
-    thread.start()
-    thread.join(BOUND_S)
-    assert not thread.is_alive(), "serve() does not return"
+__all__ = ["stage_fixture"]
 
 
 # -- a request, from its first byte to its last answer byte ---------------------------------------
@@ -162,6 +58,7 @@ def test_a_plain_request_is_answered_by_the_script(stage: Stage) -> None:
         ("answered", 1, True),
     ]
     assert stage.journal.decisions[1] == {
+        "ordinal": 1,
         "method": "POST",
         "path": "/v1/chat/completions",
         "body": BODY,
@@ -443,12 +340,12 @@ def test_the_key_must_be_the_one_given(stage: Stage) -> None:
     [
         (
             {"path": "/old/v1/chat/completions"},
-            "expected the base URL of the running launch + /chat/completions, "
+            f"expected the root URL of the running launch + {PLACES}, "
             "found /old/v1/chat/completions",
         ),
         (
-            {"path": "/tok/v1/models"},
-            "expected the base URL of the running launch + /chat/completions, found /tok/v1/models",
+            {"path": "/tok/v1/embeddings"},
+            f"expected the root URL of the running launch + {PLACES}, found /tok/v1/embeddings",
         ),
         ({"method": "GET"}, "expected POST, found GET"),
         ({"host": "example.org"}, "expected the host 127.0.0.1:PORT, found example.org"),
