@@ -1,8 +1,6 @@
-"""Two readings of one contract: `inspect` of the agent and `check_log` of the judge.
+"""The agent and the judge read 20,000 mutated logs in the same way; slow tests read 80,000 more.
 
-They share no code, so what both accept, and what both refuse at the same line for the same reason,
-is most likely what the contract says. Every disagreement is a bug of one of them. A failure names
-seed, history and variant; `tests.loggen.sample_at` makes that log again.
+What is compared, and how to repeat it by hand, is in `tests.differential`.
 """
 
 from __future__ import annotations
@@ -12,80 +10,64 @@ from pathlib import Path
 
 import pytest
 
-from agent.inspection import inspect
-from chaos.judge.strict import check_log
-from tests.loggen import Sample, samples
+from tests.differential import LOGS_PER_SEED, SEEDS, Comparison, agents, described, judges, main
+from tests.loggen import samples
 
-LOGS_PER_SEED = 5_000
-SEEDS = range(1, 5)  # 20,000 logs in each run
-MORE_SEEDS = range(5, 21)  # 80,000 more with `make test-slow`
+QUICK = 4  # of the SEEDS; `make test-slow` reads the others
 
-Verdict = tuple[object, ...]  # ("ok",) or (code, line, seq)
-
-
-def agents(data: bytes) -> Verdict:
-    printed = inspect(data)
-    if printed["ok"]:
-        return ("ok",)
-    error = printed["error"]
-    return error["code"], error["line"], error.get("seq")
-
-
-def judges(data: bytes) -> Verdict:
-    violations = check_log(data)
-    if not violations:
-        return ("ok",)
-    (violation,) = violations  # the first one only: what follows has no meaning
-    evidence = violation.evidence
-    return evidence["code"], evidence["line"], evidence.get("seq")
-
-
-def described(sample: Sample) -> str:
-    said = [violation.message for violation in check_log(sample.data)]
-    return f"{sample.made}\n  agent {agents(sample.data)}\n  judge {judges(sample.data)} {said}"
+CODES = {
+    "BLANK_LINE",
+    "CRLF_NOT_ALLOWED",
+    "DUPLICATE_ID",
+    "EMPTY_TRANSACTION",
+    "INVALID_FACT",
+    "INVALID_HEADER",
+    "INVALID_REFERENCE",
+    "INVALID_TRANSCRIPT",
+    "INVALID_TRANSITION",
+    "INVALID_UTF8",
+    "MALFORMED_JSON",
+    "MISSING_HEADER",
+    "SEQ_MISMATCH",
+    "UNSUPPORTED_VERSION",
+}
 
 
 @pytest.mark.parametrize(
-    "seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MORE_SEEDS)]
+    "seed",
+    [
+        pytest.param(seed, marks=[pytest.mark.slow] if seed > QUICK else [])
+        for seed in range(1, SEEDS + 1)
+    ],
 )
 def test_both_readers_agree_on_code_line_and_seq(seed: int) -> None:
-    disagreed: list[Sample] = []
-    refused: set[object] = set()
-    accepted = 0
-    for sample in samples(LOGS_PER_SEED, seed):
-        judged = judges(sample.data)
-        if judged == ("ok",):
-            accepted += 1
-        refused.add(judged[0])
-        if judged != agents(sample.data):
-            disagreed.append(sample)
-    assert not disagreed, f"{len(disagreed)} disagreements, first of them:\n" + "\n".join(
-        map(described, disagreed[:5])
+    found = Comparison().add(samples(LOGS_PER_SEED, seed))
+    assert not found.disagreements, (
+        f"{len(found.disagreements)} disagreements, first of them:\n"
+        + ("\n".join(found.disagreements[:5]))
     )
     # The generator is worth something only if it reaches both sides of every code.
-    assert accepted > LOGS_PER_SEED / 20
-    assert refused >= {
-        "BLANK_LINE",
-        "CRLF_NOT_ALLOWED",
-        "DUPLICATE_ID",
-        "EMPTY_TRANSACTION",
-        "INVALID_FACT",
-        "INVALID_HEADER",
-        "INVALID_REFERENCE",
-        "INVALID_TRANSCRIPT",
-        "INVALID_TRANSITION",
-        "INVALID_UTF8",
-        "MALFORMED_JSON",
-        "MISSING_HEADER",
-        "SEQ_MISMATCH",
-        "UNSUPPORTED_VERSION",
-    }
+    assert found.verdicts["ok"] > LOGS_PER_SEED / 20
+    assert set(found.verdicts) >= CODES
 
 
 def test_histories_without_a_mutation_are_accepted_by_both() -> None:
     for seed in range(100, 400):
         (sample,) = samples(1, seed)
         assert agents(sample.data) == judges(sample.data) == ("ok",), described(sample)
+
+
+def test_a_disagreement_is_told_and_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tests.differential.LOGS_PER_SEED", 1)
+    assert main(1) == 0
+    assert capsys.readouterr().out == "1 logs, 0 disagreements\n       1  ok\n"
+    monkeypatch.setattr("tests.differential.agents", lambda _: ("BLANK_LINE", 1, None))
+    assert main(1) == 1
+    assert "seed 1, history 0, unchanged\n  agent ('BLANK_LINE', 1, None)\n  judge ('ok',)" in (
+        capsys.readouterr().out
+    )
 
 
 def test_the_generator_shares_no_code_with_either_reader() -> None:
