@@ -33,6 +33,7 @@ PURE = [
     "chaos/provider/script.py",
     "chaos/results.py",
     "chaos/strict_json.py",
+    "chaos/transcript.py",
     "chaos/supervise/disturbed.py",
     "chaos/supervise/due.py",
     "chaos/supervise/naming.py",

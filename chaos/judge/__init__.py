@@ -26,6 +26,8 @@ from chaos.judge import (
     rules_process,
     rules_provider,
     rules_recovery,
+    rules_transcript,
+    rules_wire,
 )
 from chaos.judge.case import Need, Rule
 from chaos.judge.damaged import cases_of
@@ -43,9 +45,11 @@ RULES: tuple[Rule, ...] = (
     *rules_blocked.RULES,  # R4
     *rules_end.RULES,  # R5
     *rules_process.RULES,
+    *rules_transcript.RULES,
+    *rules_wire.RULES,
 )
 MOST = 20  # violations of one rule: an agent that goes round in circles breaks it at every turn
-STATEMENTS = {rule.id: rule.statement for rule in RULES}
+STATEMENTS = {rule.id: rule.statement for rule in reversed(RULES)}
 
 __all__ = ["RULES", "STATEMENTS", "Need", "Rule", "inexact", "judge", "unaccounted"]
 

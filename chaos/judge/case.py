@@ -23,6 +23,7 @@ from chaos.evidence import (
     Event,
     Evidence,
     Exec,
+    Facts,
     FileChange,
     Injected,
     Launch,
@@ -31,6 +32,7 @@ from chaos.evidence import (
     Signal,
     Tree,
 )
+from chaos.flavours import flavour_of
 from chaos.judge.history import Attempt, Call, CallKey, History, history_of
 from chaos.judge.log import Fact
 from chaos.results import Violation
@@ -42,7 +44,11 @@ SHOWN = 200  # characters of a value that a message shows
 class Need(StrEnum):
     """What a rule cannot do without."""
 
-    FACTS = "a session log in the dialect session-v2"
+    LOG = "a session log in the dialect session-v2"
+    FACTS = "such a log, which must open"
+    WIRE = "a session of another dialect, which is told by the wire"
+    LINES = "a transcript of JSON lines"
+    CALLS = "a transcript of JSON lines whose calls and results the target file names"
     END = "a course that went to its end"
     OPENS = "a session that must open"
 
@@ -122,10 +128,12 @@ class Case:
         """Is the need met?"""
         match need:
             case Need.FACTS:
-                return self.evidence.facts.dialect == "session-v2" and self.fault is None
+                return offers(self.evidence.facts, need) and self.fault is None
             case Need.OPENS:
                 return self.fault is None
-        return self.end is not None
+            case Need.END:
+                return self.end is not None
+        return offers(self.evidence.facts, need)
 
     @property
     def fault(self) -> Violation | None:
@@ -262,6 +270,20 @@ class Case:
         return any(carries(event.argv, text) for text in self.argument_texts)
 
 
+def offers(facts: Facts, need: Need) -> bool:
+    """Does the target's dialect give the evidence that is needed? Nothing else is looked at."""
+    match need:
+        case Need.LOG | Need.FACTS:
+            return facts.dialect == "session-v2"
+        case Need.WIRE:
+            return facts.dialect in ("transcript", "opaque")
+        case Need.LINES:
+            return facts.dialect == "transcript"
+        case Need.CALLS:
+            return facts.dialect == "transcript" and {"call", "result"} <= facts.transcript.keys()
+    return True
+
+
 def _of_the_log(place: str) -> bool:
     return place.startswith("log") or (place.startswith("file:fsync[") and "/]" in place)
 
@@ -272,10 +294,8 @@ def carries(argv: tuple[str, ...], text: str) -> bool:
 
 
 def asks_the_model(request: Request) -> bool:
-    """A chat completion, or a request that was cut before its first line could be read."""
-    return not request.method or (
-        request.method == "POST" and request.path.split("?")[0].endswith("/chat/completions")
-    )
+    """A request by a known API, or one that was cut before its first line could be read."""
+    return not request.method or flavour_of(request.method, request.path) is not None
 
 
 def ended_from_outside(launch: Launch) -> bool:

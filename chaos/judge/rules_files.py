@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chaos.evidence import ABSENT, FileChange, LogWrite, Sha
+from chaos.evidence import ABSENT, FileChange, LogWrite, Sha, StateWrite
 from chaos.judge.case import Case, Need, Rule, Where, broken
 from chaos.judge.workspace import is_temporary, replaces
 from chaos.results import Violation
@@ -94,8 +94,10 @@ def _changes(case: Case) -> Iterator[FileChange]:
 
 
 def _log_writers(case: Case, launch: int) -> frozenset[int]:
-    """The processes that wrote the log in a launch: the agent, not its wrapper, not its tools."""
-    return frozenset(e.pid for e in case.evidence.of_launch(launch) if isinstance(e, LogWrite))
+    """The processes that wrote the log (or whatever holds the session) in a launch: the agent, not
+    its wrapper, not its tools."""
+    events = case.evidence.of_launch(launch)
+    return frozenset(e.pid for e in events if isinstance(e, LogWrite | StateWrite))
 
 
 def _intent(case: Case, change: FileChange) -> str | None:
@@ -129,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "E5",
         "a file that a tool writes holds the old bytes or the new bytes, never a mixture",
-        frozenset({Need.FACTS}),
+        frozenset({Need.OPENS}),
         never_a_mixture,
     ),
 )

@@ -180,7 +180,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "L2",
         "complete lines are never changed: the log is append-only",
-        frozenset(),
+        frozenset({Need.LOG}),
         append_only,
     ),
     _row("L3", "seq is 1,2,3… with no gap; ids are unique UUIDv7 and grow", ids_grow),

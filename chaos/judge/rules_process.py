@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chaos.evidence import Effect, Launch, Request, Rival, Sha
-from chaos.judge.case import Case, Need, Rule, Where, broken, ended_from_outside
+from chaos.judge.case import Case, Need, Rule, Where, broken, ended_from_outside, offers
 from chaos.judge.rules_end import interrupted
 from chaos.judge.rules_rivals import one_writer
 from chaos.judge.workspace import is_temporary
@@ -49,6 +49,8 @@ def nothing_left_behind(case: Case) -> Iterator[Violation]:
 
 def _surplus(case: Case) -> Iterator[Violation]:
     end = case.end
+    if not offers(case.evidence.facts, Need.FACTS):
+        return  # no log tells whether a call was interrupted, which may leave a file
     known = {path for reference in case.reference_ends for path in reference.files}
     if end is None or not case.reference_ends or interrupted(end):
         return
@@ -99,7 +101,7 @@ RULES: tuple[Rule, ...] = (
         "X2",
         "with one writer held, every other start is refused or finds nothing to do; nothing is "
         "interleaved",
-        frozenset({Need.OPENS}),
+        frozenset({Need.FACTS}),
         one_writer,
     ),
     Rule(

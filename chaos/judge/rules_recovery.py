@@ -257,7 +257,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "R3",
         "a second resume changes no byte, asks no provider, runs no tool",
-        frozenset(),
+        frozenset({Need.LOG}),
         idle_does_nothing,
     ),
 )

@@ -544,7 +544,7 @@ class Story:
         known = {
             "ordinal": self._asked,
             "method": "POST",
-            "path": "/token/v1/chat/completions",
+            "path": "/v1/chat/completions",
             "body": self.blobs.put(
                 json.dumps({"model": "test/model", "messages": sent}).encode()
                 if body is None

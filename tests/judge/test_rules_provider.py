@@ -113,13 +113,13 @@ def test_p4_a_system_message_that_changes_under_the_same_digest() -> None:
 def test_p4_a_side_request() -> None:
     story = started().attempt().request().reply(BASH)
     log = story.blobs.put(story.log)
-    path = "/token/v1/models"
+    path = "/v1/models"
     story.event(
         Request, ordinal=9, method="GET", path=path, body=ABSENT, log=log, status=404,
         reason="", answer=ABSENT,
     )  # fmt: skip
     assert broken(deployed(story)) == [
-        "P4: a side request: expected chat completions only, found GET /token/v1/models at launch "
+        "P4: a side request: expected chat completions only, found GET /v1/models at launch "
         "1 (run), event 7"
     ]
 

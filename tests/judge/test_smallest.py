@@ -14,6 +14,7 @@ import pytest
 
 from chaos.evidence import Evidence, Rival, Survivor
 from chaos.judge import RULES, judge
+from chaos.judge.case import offers
 from tests.judge.build import (
     AGENT_PID,
     BASH,
@@ -337,5 +338,5 @@ def test_it_breaks_its_rule_and_no_other_that_it_need_not(
 
 
 def test_no_rule_is_left_out() -> None:
-    assert {row[0] for row in SMALLEST} == {rule.id for rule in RULES}
-    assert len(SMALLEST) == len(RULES)
+    of_facts = [rule.id for rule in RULES if all(offers(SOUND.facts, need) for need in rule.needs)]
+    assert sorted(row[0] for row in SMALLEST) == sorted(of_facts)

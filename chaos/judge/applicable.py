@@ -1,0 +1,46 @@
+"""Which rules a target can be judged by: those whose evidence its dialect gives.
+
+Pure. A rule that says nothing because nothing is there to see has not been kept, so it is told as
+*not applicable*, never as passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chaos.evidence import Facts
+from chaos.judge.case import Need, Rule, offers
+
+_MISSING = {
+    Need.LOG: "needs a session log that can be read",
+    Need.FACTS: "needs the facts of a session log",
+    Need.LINES: "needs a session log that can be read",
+    Need.CALLS: "needs a session log in which calls and results are named",
+}
+
+
+def statements(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:
+    """The rules that the target can be judged by: id -> what it promises, as far as is seen."""
+    found: dict[str, str] = {}
+    for rule in rules:
+        if all(offers(facts, need) for need in rule.needs) and _means_more(rule, rule.id in found):
+            found[rule.id] = rule.statement
+    return found
+
+
+def _means_more(rule: Rule, known: bool) -> bool:
+    """Of two rows of one rule, the one that is made for this dialect tells what it promises."""
+    return not known or bool(rule.needs)
+
+
+def not_applicable(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:
+    """The rules that it cannot be judged by: id -> why."""
+    rules = tuple(rules)
+    judged = statements(rules, facts)
+    return {
+        rule.id: next(
+            _MISSING[need] for need in rule.needs if need in _MISSING and not offers(facts, need)
+        )
+        for rule in reversed(rules)
+        if rule.id not in judged and any(need in _MISSING for need in rule.needs)
+    }

@@ -1,0 +1,135 @@
+"""What was said on the wire: the conversations that the requests of a case hold, in any API.
+
+Pure. A **turn** is a request that goes on with the conversation; a side request (a title, a
+summary) is none, and the target file says how to tell it. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chaos.evidence import Request
+from chaos.flavours import Conversation, Message, SideMarks, ToolUse, flavour_of
+from chaos.judge.case import Case
+
+# What is compared of a conversation. A user's words may be wrapped or joined, ids given anew.
+Said = tuple[str, ...]
+_CALL, _RESULT = "call", "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A request that goes on with the conversation, was legal and was answered."""
+
+    request: Request
+    conversation: Conversation
+
+    @property
+    def users(self) -> list[str]:
+        """The texts of the user's messages."""
+        return [m.text for m in self.conversation.messages if m.role == "user"]
+
+
+def turns(case: Case) -> tuple[Turn, ...]:
+    """The turns of a case, in order."""
+    return case.remember(_turns)
+
+
+def _turns(case: Case) -> tuple[Turn, ...]:
+    marks = _marks(case)
+    found = ((e, conversation_of(case, e)) for e in case.evidence.events if isinstance(e, Request))
+    return tuple(Turn(e, told) for e, told in found if told and not marks.mark(told))
+
+
+def is_side(case: Case, request: Request) -> bool:
+    """Is a request to the model no turn of the conversation?"""
+    told = conversation_of(case, request)
+    return told is not None and _marks(case).mark(told)
+
+
+def _marks(case: Case) -> SideMarks:
+    facts = case.evidence.facts
+    return SideMarks(facts.side, facts.side_without_tools)
+
+
+def conversation_of(case: Case, request: Request) -> Conversation | None:
+    """What a request holds; None where it was cut, refused (P3), or asks no model."""
+    flavour = flavour_of(request.method, request.path)
+    body = case.evidence.blobs.get(request.body)
+    if flavour is None or request.status == 0 or flavour.faults(body):
+        return None
+    return flavour.read(body, request.path)
+
+
+def said(conversation: Conversation) -> list[Said]:
+    """A conversation as a list of what was said, which can be compared with another one."""
+    return list(_said(conversation))
+
+
+def words(what: Said) -> str:
+    """Something that was said, for a message."""
+    kind, *rest = what
+    if kind == _CALL:
+        return f"call of {rest[0]} {rest[1]}"
+    if kind == _RESULT:
+        return f"result {rest[2]!r} of {rest[0]} {rest[1]}"
+    return f"{kind} {rest[0]!r}"
+
+
+def first_lost(before: Conversation, after: Conversation) -> Said | None:
+    """The first thing said in `before` that `after` does not say any more; None: nothing. Order
+    counts, but for results: those of one turn may come as they were stored."""
+    left = said(after)
+    results = [each for each in left if each[0] == _RESULT]
+    place = 0
+    for each in said(before):
+        if each[0] == _RESULT:
+            if each not in results:
+                return each
+            results.remove(each)
+            continue
+        there = (at for at in range(place, len(left)) if _holds(left[at], each))
+        found = next(there, None)
+        if found is None:
+            return each
+        # Words that were joined with others still hold the next ones.
+        place = found if each[0] == "user" and left[found] != each else found + 1
+    return None
+
+
+def answered(conversation: Conversation) -> Iterator[tuple[ToolUse, Message]]:
+    """The calls that have a result, each with it."""
+    results = {m.result_of: m for m in conversation.messages if m.role == "tool"}
+    for message in conversation.messages:
+        for call in message.calls:
+            if call.id in results:
+                yield call, results[call.id]
+
+
+def _said(conversation: Conversation) -> Iterator[Said]:
+    calls: dict[str, ToolUse] = {}
+    for message in conversation.messages:
+        if message.role == "tool":
+            call = calls.get(message.result_of, ToolUse("", "", ""))
+            yield (_RESULT, call.name, _arguments(call), message.text.strip())
+            continue
+        if message.text.strip():
+            yield (message.role, message.text.strip())
+        for call in message.calls:
+            calls[call.id] = call
+            yield (_CALL, call.name, _arguments(call))
+
+
+def _arguments(call: ToolUse) -> str:
+    """The arguments as every writer of JSON would write them."""
+    try:
+        return json.dumps(json.loads(call.arguments), sort_keys=True, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return call.arguments
+
+
+def _holds(later: Said, earlier: Said) -> bool:
+    both_user = later[0] == earlier[0] == "user"
+    return later == earlier or (both_user and earlier[1] in later[1])
