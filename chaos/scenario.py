@@ -95,7 +95,7 @@ def parse_scenario(text: str, path: str, targets: Callable[[str], Target]) -> Sc
     about = root.text("about")
     target, env = _target(root, targets)
     steps = _steps(root, target)
-    turns = read_turns(root)
+    turns = read_turns(root, target.session.shell)
     events = read_events(root)
     _spare_the_log(root, events, target)
     check_reach(

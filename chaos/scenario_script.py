@@ -16,6 +16,7 @@ from typing import Any
 
 from chaos.flavours.form import USAGE_KEYS, Message
 from chaos.provider.script import ToolCall, Turn, When, answer
+from chaos.target_session import Shell
 from chaos.toml_table import Table, nearest
 
 # What a turn says, one of three ways, and what else it may hold.
@@ -27,23 +28,24 @@ _TURN_KEYS = (
 _MOST_REPEATED_CHARACTERS = 64 * 2**20
 
 
-def read_turns(root: Table) -> tuple[Turn, ...]:
-    """The scripted answers, in the order of the file. Raises ScenarioError."""
+def read_turns(root: Table, shell: Shell | None) -> tuple[Turn, ...]:
+    """The scripted answers, in the order of the file; `shell` is the tool by which the target's
+    model runs commands. Raises ScenarioError."""
     provider = root.table("provider")
     provider.only("turn")
-    turns = tuple(_turn(table) for table in provider.tables("turn"))
+    turns = tuple(_turn(table, shell) for table in provider.tables("turn"))
     if not turns:
         raise root.error("expected at least one [[provider.turn]]: what does the model answer?")
     return turns
 
 
-def _turn(table: Table) -> Turn:
+def _turn(table: Table, shell: Shell | None) -> Turn:
     table.only(*_TURN_KEYS)
     _says_one_thing(table)
     content = table.either("content", str)
     return Turn(
         content=content,
-        tool_calls=tuple(_tool_call(call) for call in table.tables("tool_calls")),
+        tool_calls=tuple(_tool_call(call, shell) for call in table.tables("tool_calls")),
         finish_reason=table.text("finish_reason") if "finish_reason" in table else None,
         usage=_usage(table) if "usage" in table else None,
         when=_when(table.table("when")) if "when" in table else None,
@@ -97,7 +99,9 @@ def _no_choices(table: Table) -> bool:
     return "choices" in table
 
 
-def _tool_call(table: Table) -> ToolCall:
+def _tool_call(table: Table, shell: Shell | None) -> ToolCall:
+    if "shell" in table:
+        return _shell_call(table, shell)
     table.only("id", "name", "arguments")
     arguments = table.either("arguments", dict, str)
     if arguments is None:
@@ -110,6 +114,15 @@ def _tool_call(table: Table) -> ToolCall:
         raise table.error(
             "arguments hold a date or time, which JSON has not", "arguments"
         ) from None
+
+
+def _shell_call(table: Table, shell: Shell | None) -> ToolCall:
+    """A command, run by whatever tool the target has for it."""
+    table.only("id", "shell")
+    if shell is None:
+        raise table.error("the target has no [shell] table that says how a command is run", "shell")
+    given = table.text("id") if "id" in table else None
+    return ToolCall.of(shell.tool, shell.call(table.text("shell")), given)
 
 
 def _usage(table: Table) -> dict[str, object]:

@@ -39,6 +39,7 @@ from chaos.evidence import (
     Request,
     Rival,
     Signal,
+    StateWrite,
 )
 from chaos.judge.continuity import continuity, difference, where
 from chaos.judge.log import point_name, split_torn
@@ -221,8 +222,10 @@ def _of_file(
     point: KillPoint,
     _blobs: Blobs,
 ) -> Iterator[str]:
-    """The killed call is the last that is recorded of a file, unless its process outlived it."""
-    changes = [e for e in events if isinstance(e, FileChange)]
+    """The killed call is the last that is recorded of a file (of the workspace, or one that holds
+    the session), unless its process outlived it."""
+    kind = StateWrite if point.source == "state" else FileChange
+    changes = [e for e in events if isinstance(e, kind)]
     points = [e.point for e in changes]
     outlived = kill.returned is None and kill.caller != kill.pid and kill.scope != Scope.TREE
     if outlived:
@@ -267,6 +270,7 @@ def _of_exchange(
 _MEANING: dict[str, Callable[[Sequence[Event], Kill, KillPoint, Blobs], Iterator[str]]] = {
     "log": _of_log,
     "file": _of_file,
+    "state": _of_file,
     "effect": _of_effect,
     "provider": _of_exchange,
 }

@@ -19,6 +19,7 @@ GO = b"g"
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 _SECCOMP_MODE_FILTER = 2
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_OPENED = (os.O_RDONLY, _CREATE, _CREATE)  # the standard streams
 
 
 # Made before any fork: what a child makes for itself, it pays for in pages of its own.
@@ -58,12 +59,11 @@ def die_with_parent() -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def settle(stdout: str, stderr: str, cwd: str, keep: int) -> None:
-    """A session, standard streams and working directory of its own; no descriptor from above but
-    `keep`. Raises OSError."""
+def settle(streams: tuple[str, str, str], cwd: str, keep: int) -> None:
+    """A session, standard streams (files: input, output, error) and working directory of its own;
+    no descriptor from above but `keep`. Raises OSError."""
     os.setsid()
-    streams = (("/dev/null", os.O_RDONLY), (stdout, _CREATE), (stderr, _CREATE))
-    for number, (path, flags) in enumerate(streams):
+    for number, (path, flags) in enumerate(zip(streams, _OPENED, strict=True)):
         opened = os.open(path, flags, 0o666)
         if opened == number:  # the stream was closed when the harness started
             os.set_inheritable(number, True)

@@ -19,7 +19,7 @@ from chaos.points import Scope
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start. `argv[0]` is looked up in the PATH of `env`; stdin is /dev/null.
+    """What to start. `argv[0]` is looked up in the PATH of `env`; `stdin` is read only.
 
     `stdout` and `stderr` are files, created or appended to: a pipe that nobody drains would hang
     the target.
@@ -30,6 +30,7 @@ class Command:
     cwd: str
     stdout: str
     stderr: str
+    stdin: str = "/dev/null"
 
 
 @dataclass(slots=True)

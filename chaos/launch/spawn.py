@@ -87,7 +87,8 @@ def _become(command: Command, pipes: Pipes, filter_: child.Filter, parent: int) 
             os._exit(0)
         os.close(pipes.go_write)  # or there would never be an EOF
         child.await_go(pipes.go_read)
-        child.settle(command.stdout, command.stderr, command.cwd, pipes.report_write)
+        streams = (command.stdin, command.stdout, command.stderr)
+        child.settle(streams, command.cwd, pipes.report_write)
         child.plain_signals()
         stage = "seccomp"
         filter_.arm()

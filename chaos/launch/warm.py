@@ -96,6 +96,7 @@ class WarmLauncher:
             "arguments": self._split(command.argv)[1],
             "env": dict(command.env),
             "cwd": command.cwd,
+            "stdin": command.stdin,
             "stdout": command.stdout,
             "stderr": command.stderr,
         }

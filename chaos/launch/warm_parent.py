@@ -147,7 +147,8 @@ def _run(
     stage = "start"
     try:
         child.await_go(go)
-        child.settle(request["stdout"], request["stderr"], request["cwd"], report)
+        streams = (request["stdin"], request["stdout"], request["stderr"])
+        child.settle(streams, request["cwd"], report)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # A lane ignores SIGINT, and an interpreter that starts so leaves it ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -19,34 +19,25 @@ from dataclasses import dataclass
 from chaos.canonical import image_key
 from chaos.damage import Damage
 from chaos.errors import UsageError
-from chaos.evidence import STEP_ROLES, Evidence, Facts, Injected, Launch, Sha, Signal
+from chaos.evidence import STEP_ROLES, Evidence, Injected, Launch, Sha, Signal
 from chaos.explore.work import Beyond
-from chaos.judge.history import history_of
-from chaos.judge.log import read_log
 from chaos.launch.tracer import trace
 from chaos.points import DAMAGE, POWER_LOSS, Phase, PlannedLaunch, Schedule, told
 from chaos.provider.faults import Fault
-from chaos.provider.script import ToolCall, Turn, When, turns_of
+from chaos.provider.script import turns_of
 from chaos.scenario import Scenario
 from chaos.scenario_events import START, PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.disturbed import events_of
 from chaos.supervise.drift import drifted
+from chaos.supervise.facts import facts_of
 from chaos.supervise.harvest import KeyOf
 from chaos.supervise.losses import lose, unsynced_of
+from chaos.supervise.prompts import GO_ON_PROMPT, PROBE_PROMPT, own_turns
 from chaos.supervise.recorder import Recorder
+from chaos.supervise.session import ByFacts, ByWire, Session
 from chaos.supervise.stage import Stage
-from chaos.supervise.steps import compacts, next_launch
 
-PROBE_PROMPT = "killpoint probe: use one tool, then answer"
-PROBE_TURNS = (
-    Turn(
-        content=None,
-        tool_calls=(ToolCall.of("bash", {"command": 'echo probe >> "$CHAOS_EFFECTS"'}),),
-        when=When(prompt=PROBE_PROMPT),
-    ),
-    Turn(content="probe answered", when=When(prompt=PROBE_PROMPT)),
-)
 # What may follow a launch that ended so; nothing follows the others (corrupt, busy).
 _MAY_FOLLOW = {
     **dict.fromkeys(("completed", "failed", "aborted"), STEP_ROLES),
@@ -90,22 +81,30 @@ class Course:
         self.events = events
         self.hold = hold
         self.launches: list[Launch] = list(start.launches) if start else []
+        how = self.target.session
         self.recorder = Recorder(
             stage.room,
-            self._images if harvest else None,
+            self._images if harvest and how.by_facts else None,
             start,
             scope=scenario.kill.scope,
             temporary=self.target.temporary,
             torn=torn,
+            transcript=None if how.by_facts else how.transcript,
+            port=None if how.by_facts else stage.mock.port,
         )
-        self.image = ""  # key of the last crash image, if nothing is done to it
-        self.end = ""  # key of what the recovery left
+        self.session: Session = (
+            ByFacts(scenario.steps)
+            if how.by_facts
+            else ByWire(scenario.steps, self.target, self.launches, self.recorder.notebook)
+        )
+        # Keys of images: empty where the session is not read, since equal ones cannot be told then.
+        self.image = ""  # of the last crash image, if nothing is done to it
+        self.end = ""  # of what the recovery left
         self._step = start.step if start else 0
         self._damaged = False
         self._intervened = -1  # before this launch, the schedule's interventions were made
-        self._begun: dict[int, bytes] = {}  # by step: the log that its first launch found
         for launch in self.launches:
-            self._begun.setdefault(launch.step, self.recorder.notebook.blobs.get(launch.log_before))
+            self.session.found(launch.step, self.recorder.notebook.blobs.get(launch.log_before))
 
     def run(
         self,
@@ -145,10 +144,10 @@ class Course:
                 passed(self)
         self._intervene()
         self.end = self._key_of(room.log())
-        if known_end(self.end):
+        if self.end and known_end(self.end):
             return self._evidence(None)
         end = len(self.scenario.steps)
-        begun = self._damaged or self._accepted(room.log())
+        begun = self._damaged or self.session.accepted(room.log())
         if begun and not self.launches[-1].timed_out:
             self._launch("idle", end, None)
             if "run" in may_follow:
@@ -161,7 +160,7 @@ class Course:
         if not self._kills_are_over():
             return None
         self.image = self._key_of(self.stage.room.log())
-        return merge(self.image)
+        return merge(self.image) if self.image else None
 
     def beyond(self) -> Iterator[Beyond]:
         """The crash images that launches without a kill passed through, in order."""
@@ -221,7 +220,7 @@ class Course:
         signalled = any(isinstance(e, Signal) for e in events)
         log = self.stage.room.log()
         not_begun = launch.role != "resume" and self._next(log) == (launch.step, launch.role)
-        unfinished = history_of(log).open_operation is not None
+        unfinished = self.session.unfinished(log)
         refused = bool(launch.changed) and launch.exit_code == self.target.exit_codes["blocked"]
         return (not_begun and (failed or signalled or refused)) or (unfinished and failed)
 
@@ -233,16 +232,11 @@ class Course:
                 known = ", ".join(_AFTER_DAMAGE)
                 raise UsageError(f"{self.schedule}: {role!r} after a damage; expected {known}")
             return len(self.scenario.steps) - 1, role
-        begun = self._begun.get(self._step, log)
-        return next_launch(self.scenario.steps, self._step, begun, log)
-
-    def _accepted(self, log: bytes) -> int:
-        """How many prompts are durable."""
-        return sum(fact.type == "runStarted" for fact in read_log(log).facts)
+        return self.session.next(self._step, log)
 
     def _key_of(self, log: bytes) -> str:
         """Key of the crash image that a kill would leave here, with `log` as the session log."""
-        return self._images()(log, {})
+        return self._images()(log, {}) if self.target.session.by_facts else ""
 
     def _images(self) -> KeyOf:
         """The keys of the images that kills at this instant would leave: the room is read once."""
@@ -255,7 +249,7 @@ class Course:
                 log,
                 {**tree, **changed},
                 effects,
-                self._accepted(log),
+                self.session.accepted(log),
                 state,
                 self.stage.chance(),
                 ahead=(str(self._next(log)), *events),
@@ -300,7 +294,10 @@ class Course:
         index, room, blobs = len(self.launches), self.stage.room, self.recorder.notebook.blobs
         planned = self.schedule.of(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
-        self._begun.setdefault(step, room.log())
+        self.session.found(step, room.log())
+        if prompt is None and self.target.goes_on:
+            prompt = GO_ON_PROMPT
+        go_on = GO_ON_PROMPT if self.target.goes_on else None  # for a `resume` beside it
         starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [
             self.stage.command(self.target, role, prompt, env, number)
@@ -312,13 +309,14 @@ class Course:
             events,
             harvest=role in STEP_ROLES and self._kills_are_over(),
             rivals=rivals,
-            rival=self.stage.command(self.target, "resume", None, env, 1),
+            rival=self.stage.command(self.target, "resume", go_on, env, 1),
         )
-        turns = turns_of(self.scenario.turns, compaction=compacts(role, room.log()))
+        turns = turns_of(self.scenario.turns, compaction=self.session.compacts(role, room.log()))
         faults = {e.request: e.fault for e in events if e.request and e.fault}
         if planned.kill and planned.kill.phase in (Phase.REQUEST, Phase.CHUNK):
             faults[planned.kill.ordinal] = Fault("hold", after=planned.kill.part)
-        self.stage.open((*turns, *PROBE_TURNS), faults, self.recorder)
+        turns = (*turns, *own_turns(self.target.session.shell))
+        self.stage.open(turns, faults, self.recorder, self.target.session)
         command = self.stage.command(self.target, role, prompt, env)
         outcome = trace(
             command,
@@ -359,19 +357,7 @@ class Course:
     def _evidence(self, merged_into: str | None) -> Evidence:
         return Evidence(
             schedule=str(self.schedule),
-            facts=Facts(
-                scenario=self.scenario.name,
-                dialect=self.target.dialect,
-                prompts=tuple(step.prompt for step in self.scenario.steps if step.do == "run"),
-                probe_prompt=PROBE_PROMPT,
-                exit_codes=self.target.exit_codes,
-                expect_outcome=self.scenario.expect_outcome,
-                expect_effects=self.scenario.expect_effects,
-                expect_blocked=self.scenario.expect_blocked,
-                temporary=self.target.temporary,
-                secret=self.stage.api_key,
-                steps=tuple(step.do for step in self.scenario.steps),
-            ),
+            facts=facts_of(self.scenario, self.stage.api_key),
             launches=tuple(self.launches),
             events=tuple(self.recorder.notebook.events),
             blobs=self.recorder.notebook.blobs,

@@ -83,12 +83,12 @@ class Director:
         return GO
 
     def _victim(self, call: Call) -> tuple[int, Scope]:
-        """Whom a kill at this call is meant for. The agent is the one that writes the log. Where a
+        """Whom a kill at this call is meant for. Who writes the session is the agent. Where a
         tool of it stands at the point, all die: what the tool would do next depends on chance."""
-        writer = self._notebook.writer
-        if call.label == "log" or writer in (None, call.pid):
+        agent = self._notebook.agent
+        if call.label in ("log", "state") or agent in (None, call.pid):
             return call.pid, self._scope or Scope.PROCESS
-        return writer or call.pid, self._scope or Scope.TREE
+        return agent or call.pid, self._scope or Scope.TREE
 
     def pause(self, instants: Sequence[str], phase: Phase, pid: int, call: str) -> Pause | None:
         """A stop of the process that stands at this instant."""
@@ -103,17 +103,17 @@ class Director:
         return None
 
     def signal(self, instants: Iterable[str], phase: Phase) -> None:
-        """Send what is planned for this moment. Without a writer of the log there is nobody to
-        send it to."""
-        writer = self._notebook.writer
-        if writer is None:
+        """Send what is planned for this moment. Without a known agent there is nobody to send it
+        to."""
+        agent = self._notebook.agent
+        if agent is None:
             return
         for event in self._due.take("signal", instants, phase):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(writer, signal.Signals[f"SIG{event.argument}"])
+                os.kill(agent, signal.Signals[f"SIG{event.argument}"])
                 log = self._notebook.log()
                 name = event.argument
-                self._notebook.note(Signal, pid=writer, name=name, at=event.at, log=log)
+                self._notebook.note(Signal, pid=agent, name=name, at=event.at, log=log)
 
     def _inject(self, event: PlannedEvent, at: str, pid: int, call: str) -> None:
         log = self._notebook.log()
@@ -124,12 +124,12 @@ class Director:
     def on_the_wire(self, place: str, phase: Phase) -> None:
         """An instant of the exchange with the model. What it asks for is done when the wire has
         been served (`due`)."""
-        writer = self._notebook.writer
+        agent = self._notebook.agent
         if phase is Phase.REQUEST:
             self.signal((place,), phase)
-            pause = self.pause((place,), phase, writer, "") if writer is not None else None
-            if pause is not None and writer is not None:
-                self._pauses_on_the_wire.append(replace(pause, process=writer))
+            pause = self.pause((place,), phase, agent, "") if agent is not None else None
+            if pause is not None and agent is not None:
+                self._pauses_on_the_wire.append(replace(pause, process=agent))
         kill = self._due.kill
         if kill is not None and kill.phase is phase and kill.place == place:
             self.died_at = kill
@@ -141,7 +141,7 @@ class Director:
         if self.died_at is None or self._due.kill is None:
             return None
         self._due.kill = None
-        return Strike(KillAt.EXIT, self._notebook.writer, self._scope or Scope.PROCESS)
+        return Strike(KillAt.EXIT, self._notebook.agent, self._scope or Scope.PROCESS)
 
     # -- rivals -----------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from chaos.launch.proc import argv
 from chaos.points import KillPoint
 from chaos.supervise.room import Room
 
+_KEPT = ("log", "file", "effect")  # labels of files whose every state is kept
+
 
 class Entry:
     """What was true when a thread entered a watched call."""
@@ -27,13 +29,26 @@ class Entry:
         self.path = Path(call.new_path or call.path)
         self.relative = room.relative(str(self.path))
         self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
-        self._moved = room.read(Path(call.path)) if call.new_path else None
+        self._room, self._blobs = room, blobs
+        self._moved: bytes | None = None
+        if call.label in _KEPT:
+            self._look_at_moved()
         self.argv: tuple[str, ...] = ()
         self.holds_log = False
         if call.label == "effect":
             self.content = blobs.put(room.read(room.effects) or b"")
             self.argv = argv(call.pid)
             self.holds_log = _holds(call.pid, room.log_path())
+
+    def keep(self) -> None:
+        """It is to be killed at: now the content of the file is needed, whatever file it is."""
+        if self.call.label not in _KEPT:
+            self.content = self._room.content(self.path, self._blobs)
+            self._look_at_moved()
+
+    def _look_at_moved(self) -> None:
+        if self.call.new_path:
+            self._moved = self._room.read(Path(self.call.path))
 
     @property
     def point(self) -> str:

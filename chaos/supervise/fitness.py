@@ -9,26 +9,75 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chaos.errors import ScenarioError
-from chaos.evidence import Effect, Evidence, Launch, LogWrite
+from chaos.errors import ScenarioError, UsageError
+from chaos.evidence import Effect, Evidence, Launch, LogWrite, Request, StateWrite
 from chaos.judge.log import read_log
+from chaos.options import SweepOptions
 from chaos.scenario import Scenario
 
 _STDERR_LINES = 8
+_WITHOUT_FACTS = ("kill", "signal", "error")  # families that need no log of facts
+
+
+def check_options(scenario: Scenario, options: SweepOptions) -> None:
+    """Raises UsageError where a sweep is asked for what the scenario's target cannot show."""
+    target = scenario.target
+    if target.session.by_facts:
+        return
+    if options.depth != 1:
+        raise UsageError(
+            f"{scenario.path}: the target {target.name!r} has the dialect {target.dialect!r}: its "
+            "crash images cannot be compared, so a walk over them would not end; leave --depth "
+            "out (kills of a kill can be given as a schedule)"
+        )
+    if options.faults not in _WITHOUT_FACTS:
+        raise UsageError(
+            f"{scenario.path}: --faults {options.faults} needs a session log of facts, which the "
+            f"target {target.name!r} (dialect {target.dialect!r}) has not; it has the families "
+            f"{', '.join(_WITHOUT_FACTS)}"
+        )
 
 
 def check_reference(scenario: Scenario, reference: Evidence) -> None:
     """Raises ScenarioError saying what was expected, what was found and what to do."""
     for complaint in (
+        *_model(scenario, reference),
         *_log(scenario, reference),
+        *_state(scenario, reference),
         *_dialect(scenario, reference),
         *_effects(scenario, reference),
     ):
         raise ScenarioError(complaint)
 
 
+def _model(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    """A log of facts would show what is wrong otherwise."""
+    if scenario.target.session.by_facts:
+        return
+    requests = [event for event in reference.events if isinstance(event, Request)]
+    if not any(request.ordinal for request in requests):
+        paths = sorted({f"{request.method} {request.path}" for request in requests})
+        launch = reference.launches[0]
+        yield (
+            f"{scenario.target.path}: expected the target to ask the model at {{base_url}}, found "
+            f"{', '.join(paths) or 'no request'} in the run without a kill ({_ended(launch)})"
+            f"{_last_lines(reference, launch)}"
+        )
+
+
+def _state(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    globs = scenario.target.session.durable
+    if globs and not any(isinstance(event, StateWrite) for event in reference.events):
+        launch = reference.launches[0]
+        yield (
+            f"{scenario.target.path}: expected the target to write files that match one of "
+            f"{', '.join(map(repr, globs))}, found none in the run without a kill "
+            f"({_ended(launch)}){_last_lines(reference, launch)}"
+        )
+
+
 def _log(scenario: Scenario, reference: Evidence) -> Iterator[str]:
-    if not any(isinstance(event, LogWrite) for event in reference.events):
+    if scenario.target.log and not any(isinstance(event, LogWrite) for event in reference.events):
         launch = reference.launches[0]
         yield (
             f"{scenario.target.path}: expected the target to write a session log that matches "

@@ -8,19 +8,24 @@ that could not be read back (a path with a semicolon) is not given.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from chaos.evidence import SYNCS
 from chaos.judge.log import point_name, split_torn
 from chaos.judge.workspace import is_temporary
 from chaos.launch.model import Call
 from chaos.points import is_place
+from chaos.transcript import line_name
 
 
 class Naming:
     """Counts the calls on the log and on files, and the effects, of one launch."""
 
-    def __init__(self, temporary: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, temporary: tuple[str, ...] = (), transcript: Mapping[str, str] | None = None
+    ) -> None:
         self._temporary = temporary  # globs: such files are named by chance, so they go by these
+        self._transcript = transcript  # paths in a line of the log; None: it records facts
         self._positions: Counter[str] = Counter()  # by source
         self._seen: Counter[str] = Counter()  # by name without ordinal
 
@@ -29,13 +34,20 @@ class Naming:
         completes, else by the call itself."""
         name, tool = call.name, None
         if call.length:
-            name, tool = point_name(split_torn(log)[1] + call.data)
+            line = split_torn(log)[1] + call.data
+            paths = self._transcript
+            name, tool = point_name(line) if paths is None else line_name(line, paths)
         return self._names("log", call, tool, name)
 
     def file(self, call: Call, path: str) -> tuple[str, ...]:
         """The names of the next call on a workspace file."""
         globs = (glob for glob in self._temporary if is_temporary(path, (glob,)))
         return self._names("file", call, next(globs, path))
+
+    def state(self, call: Call, glob: str) -> tuple[str, ...]:
+        """The names of the next call on a file that holds the session: by the glob that it is
+        watched by, since its own name may be a matter of chance."""
+        return self._names("state", call, glob)
 
     def effects(self, call: Call, names: list[str]) -> tuple[str, ...]:
         """The names of the next call on the effect journal, which makes these effects."""

@@ -25,7 +25,8 @@ class Notebook:
         self.blobs = Blobs(dict(start.blobs.data)) if start else Blobs()
         self.events: list[Event] = list(start.events) if start else []
         self.launch = -1
-        self.writer: int | None = None  # the process that wrote the log last, in this launch
+        self.writer: int | None = None  # who wrote the log or the state last, in this launch
+        self.speaker: int | None = None  # who asks the model, where that was looked up
         self.unseen: dict[str, None] = {}  # changes that no watched call explains, in order
         self.log_is_changing = False  # a call on it is between its entry and its exit
         self._started = time.monotonic()
@@ -33,10 +34,16 @@ class Notebook:
 
     def begin(self, launch: int) -> None:
         """The next launch starts."""
-        self.launch, self.writer = launch, None
+        self.launch, self.writer, self.speaker = launch, None, None
         self.log_is_changing = False
         self.unseen.clear()
         self._log_now = self.blobs.put(self.room.log())
+
+    @property
+    def agent(self) -> int | None:
+        """The process that signals and kills are meant for, where a tool or the model makes the
+        moment; None: it is not known yet."""
+        return self.speaker or self.writer
 
     def note(self, kind: Callable[..., E], **fields: Any) -> E:
         """Add an event that happens now. The log is read before it gets its number."""

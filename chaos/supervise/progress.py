@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from chaos.evidence import Evidence
+from chaos.evidence import Evidence, FileChange, LogWrite, StateWrite
 from chaos.explore.walk import Walk
 from chaos.explore.work import Branch, Explored, Work
 from chaos.options import FAULTS, SweepOptions
@@ -19,7 +20,8 @@ from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import losses
 from chaos.supervise.families import FAMILIES, Group, Wanted
-from chaos.supervise.fitness import check_reference
+from chaos.supervise.fitness import check_options, check_reference
+from chaos.supervise.same_twice import unsteady_calls
 from chaos.supervise.schedules import points_of, schedule_id
 
 # Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
@@ -39,6 +41,7 @@ class Progress:
     """One scenario."""
 
     def __init__(self, scenario: Scenario, options: SweepOptions) -> None:
+        check_options(scenario, options)
         self.scenario = scenario
         self.options = options
         self.error = ""
@@ -78,6 +81,7 @@ class Progress:
         idle = self.options.faults != FAULTS[0] and not any(branches for _, branches in groups)
         if idle and not self._notes:
             self._notes = (f"--faults {self.options.faults} finds nothing to do here",)
+        self._notes += tuple(_unsteady(references[0]))
         return self._units(self._blocks(groups))
 
     def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
@@ -175,6 +179,23 @@ def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:
     ]
     yield Schedule(), [baseline, *together]
     yield from groups[1:] if together else groups
+
+
+def _unsteady(reference: Evidence) -> Iterator[str]:
+    """What is not killed at, since it happens only sometimes."""
+    calls = Counter(f"{e.call} {_file_of(e)}".strip() for e in unsteady_calls(reference))
+    if calls:
+        told = ", ".join(f"{call} ({count})" for call, count in sorted(calls.items()))
+        yield f"calls that only one of two runs without a kill made, not killed at: {told}"
+
+
+def _file_of(event: LogWrite | StateWrite | FileChange) -> str:
+    match event:
+        case StateWrite():
+            return event.glob
+        case FileChange():
+            return event.path
+    return "of the session log"
 
 
 def _stable(text: str) -> int:

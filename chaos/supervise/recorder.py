@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from chaos.evidence import (
     ABSENT,
+    COPIES,
     SYNCS,
     Answered,
     Effect,
@@ -27,6 +28,7 @@ from chaos.evidence import (
     LogWrite,
     Request,
     Sha,
+    StateWrite,
     Sync,
 )
 from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
@@ -39,6 +41,7 @@ from chaos.supervise.harvest import Harvest, KeyOf
 from chaos.supervise.journal import Journal, lines_of
 from chaos.supervise.naming import Naming
 from chaos.supervise.notebook import Notebook
+from chaos.supervise.processes import speaker
 from chaos.supervise.room import Room
 
 
@@ -53,6 +56,8 @@ class Recorder:
         scope: Scope | None = None,  # of the kills; None: what the point suggests
         temporary: tuple[str, ...] = (),  # globs of the target's temporary files
         torn: str = "ends",  # the torn writes that are harvested
+        transcript: Mapping[str, str] | None = None,  # paths in a line; None: the log records facts
+        port: int | None = None,  # of the model, whose client is to be found; None: it writes a log
     ) -> None:
         self.room = room
         self.notebook = Notebook(room, start)
@@ -60,7 +65,8 @@ class Recorder:
         self.harvest = Harvest(self.notebook, images, torn)
         self._temporary = temporary
         self._journal = Journal(self._effects_on_disk())
-        self._naming = Naming(temporary)
+        self._transcript, self._port = transcript, port
+        self._naming = Naming(temporary, transcript)
         self._programs: dict[int, tuple[str, ...]] = {}  # by process
         self._last_effect: Entry | None = None
         self._pending: dict[int, Entry] = {}  # by thread: watched calls between entry and exit
@@ -83,7 +89,7 @@ class Recorder:
         self.notebook.begin(launch)
         self.director.begin(kill, events, rivals, rival)
         self.harvest.on = harvest and kill is None
-        self._naming = Naming(self._temporary)
+        self._naming = Naming(self._temporary, self._transcript)
         self._requests.clear()
         self._paused.clear()
         self._programs.clear()
@@ -100,7 +106,7 @@ class Recorder:
         entry = Entry(self.room, self.notebook.blobs, call)
         self.notebook.look(entry.log)
         entry.instants = self._paused.pop(call.tid, ()) or self._names(call, entry)
-        if call.label == "log":
+        if call.label in ("log", "state"):
             self.notebook.writer = call.pid
         if pause := self.director.pause(entry.instants, Phase.BEFORE, call.pid, call.name):
             self._paused[call.tid] = entry.instants
@@ -109,7 +115,10 @@ class Recorder:
         self.notebook.log_is_changing = self._log_is_changing()
         self.director.signal(entry.instants, Phase.BEFORE)
         self.harvest.enters(entry)
-        return self.director.decide(entry)
+        action = self.director.decide(entry)
+        if entry.kill is not None:
+            entry.keep()
+        return action
 
     def left(self, call: Call) -> Pause | None:
         """A watched call is done; who made it still stands there."""
@@ -175,13 +184,15 @@ class Recorder:
             log=log,
             caller=call.pid,
             scope=scope,
-            path=entry.relative if call.label == "file" else "",
+            path=entry.relative if call.label in ("file", "state") else "",
         )
 
     # -- the mock provider's observer -------------------------------------------------------
 
     def request_arrived(self, ticket: int) -> None:
         """The first byte of a request is here: this is when the log must show its attempt."""
+        if self._port is not None:
+            self.notebook.speaker = speaker(self._port) or self.notebook.speaker
         self._requests[ticket] = self.notebook.note(
             Request,
             ordinal=0,  # until it is known whether it is a turn
@@ -272,6 +283,10 @@ class Recorder:
                 return self._naming.log(call, entry.log_bytes)
             case "effect":
                 return self._naming.effects(call, lines_of(call.data))
+            case "state":
+                names = (entry.relative, self.room.relative(call.path))
+                globs = filter(None, map(self.room.glob_of, names))
+                return self._naming.state(call, next(globs, names[0]))
             case "directory":
                 return self._naming.file(call, self.room.public_name(call.path))
             case _:
@@ -293,8 +308,10 @@ class Recorder:
             if call.name not in SYNCS:
                 self._log_write(call, entry, log)
         if call.name in SYNCS:
-            if call.returned == 0:
+            if call.returned == 0 and call.label != "state":
                 self._sync(call)
+        elif call.label == "state":
+            self._state_write(call, entry)
         elif call.label == "effect":
             self._last_effect = entry
             self._effects(entry, self._journal.take(self._effects_on_disk()))
@@ -317,6 +334,21 @@ class Recorder:
             length=call.length,
             returned=call.returned,
             log=log,
+        )
+
+    def _state_write(self, call: Call, entry: Entry) -> None:
+        in_place = self.room.is_database(entry.path)
+        self.notebook.note(
+            StateWrite,
+            pid=call.pid,
+            call=call.name,
+            path=entry.relative,
+            glob=KillPoint.parse(f"{entry.point}/before").detail or "",
+            point=entry.point,
+            offset=call.offset,
+            length=call.length,
+            returned=call.returned,
+            tears=call.length > 1 and call.name not in COPIES and not in_place,
         )
 
     def _file_change(self, call: Call, entry: Entry) -> None:

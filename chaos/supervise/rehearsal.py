@@ -36,9 +36,10 @@ class Rehearsal:
     def __init__(self, root: Path, target: Target) -> None:
         """`root` is a directory that this may fill."""
         self._mock = MockProvider()
-        stage = Stage(Room(root, target.log, target.state), self._mock, None, _TOKEN, _TOKEN)
+        room = Room(root, target.log, target.state)
+        stage = Stage(room, self._mock, None, _TOKEN, _TOKEN)
         stage.room.reset({}, target.home)
-        stage.open(_TURNS, {}, _Nobody())
+        stage.open(_TURNS, {}, _Nobody(), target.session)
         roles = target.warm.rehearsal if target.warm else ()
         self.commands = tuple(stage.command(target, role, "rehearse", {}) for role in roles)
 

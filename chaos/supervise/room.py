@@ -3,7 +3,7 @@
     ROOM/workspace   the target's working directory, filled from the scenario's [files]
     ROOM/home        its HOME, filled from the target's [home]
     ROOM/effects     the effect journal, outside the workspace
-    ROOM/out, err    the streams of the running launch
+    ROOM/in, out, err    the streams of the running launch
 
 Promises: every lineage of a lane sees the same paths; `reset` leaves nothing of the one before.
 Does not start processes and does not interpret what it reads.
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from chaos.errors import HarnessError
 from chaos.evidence import ABSENT, LOG_NAME, Blobs, Sha, Tree
+from chaos.target_session import HOME
 
 LARGEST_BYTES = 64 << 20
 LEAST_FREE_BYTES = 16 << 20
@@ -30,17 +31,28 @@ LEAST_FREE_BYTES = 16 << 20
 _NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES})
 
 
-class Room:
-    """Paths and snapshots. `log_glob` and `state` are relative to the workspace."""
+_SQLITE = b"SQLite format 3\0"  # a database begins so
+_SQLITE_SHARED = "-shm"  # the end of the name of its index, which is memory and not durable
 
-    def __init__(self, root: Path, log_glob: str, state: tuple[str, ...]) -> None:
+
+class Room:
+    """Paths and snapshots. `log_glob` and `state` are relative to the workspace, or to the HOME
+    after `~/`, as are `durable`: globs of the files that hold the session of a target whose session
+    is not read."""
+
+    def __init__(
+        self, root: Path, log_glob: str, state: tuple[str, ...], durable: tuple[str, ...] = ()
+    ) -> None:
         self.root = Path(os.path.realpath(root))
         self.home = self.root / "home"
         self.effects = self.root / "effects"
+        self.stdin = self.root / "in"
         self.stdout = self.root / "out"
         self.stderr = self.root / "err"
         self._log_glob = log_glob
         self._log_name = log_glob.rpartition("/")[2]
+        self._durable = durable
+        self._home_prefix = f"{self.home}/"
         self._place(self.root / "workspace")
         self._state = tuple(f"{name.rstrip('/')}/" for name in state)
 
@@ -63,7 +75,10 @@ class Room:
     def _place(self, workspace: Path) -> None:
         self.workspace = workspace
         self._prefix = f"{workspace}/"
-        self._log_folder = f"{workspace}/{self._log_glob.rpartition('/')[0]}"
+        in_home = self._log_glob.startswith(HOME)
+        self._log_root = self.home if in_home else workspace
+        folder = self._log_glob.removeprefix(HOME).rpartition("/")[0]
+        self._log_folder = f"{self._log_root}/{folder}"
 
     def clear_streams(self) -> None:
         """Forget what the last launch printed."""
@@ -71,19 +86,41 @@ class Room:
         self.stderr.unlink(missing_ok=True)
 
     def classify(self, path: str) -> str | None:
-        """What a file is to the harness: `log`, `effect`, `file`, `directory` (a path that ends in
-        a slash) or None (not watched)."""
-        if path.startswith(self._prefix):
-            if path.endswith("/"):
-                return "directory"
-            relative = path[len(self._prefix) :]
-            if fnmatchcase(relative, self._log_glob):
-                return "log"
-            return None if relative.startswith(self._state) else "file"
-        return "effect" if path == str(self.effects) else None
+        """What a file is to the harness: `log`, `state`, `effect`, `file`, `directory` (a path that
+        ends in a slash) or None (not watched)."""
+        if path == str(self.effects):
+            return "effect"
+        in_workspace = path.startswith(self._prefix)
+        if not in_workspace and not path.startswith(self._home_prefix):
+            return None
+        if path.endswith("/"):
+            return "directory" if in_workspace else None
+        name = self.relative(path)
+        if self._log_glob and _matches(name, self._log_glob):
+            return "log"
+        if self.glob_of(name):
+            return "state"
+        return None if not in_workspace or name.startswith(self._state) else "file"
+
+    def glob_of(self, name: str) -> str:
+        """Of the globs of files that hold the session, the one that a file (named as in evidence)
+        is watched by; empty: by none."""
+        if name.endswith(_SQLITE_SHARED):
+            return ""
+        return next((glob for glob in self._durable if _matches(name, glob)), "")
+
+    def is_database(self, path: Path) -> bool:
+        """Is it a SQLite database? It is written in place, by pages, which a kill never cuts."""
+        try:
+            with path.open("rb") as file:
+                return file.read(len(_SQLITE)) == _SQLITE
+        except OSError:
+            return False
 
     def relative(self, path: str) -> str:
-        """A workspace path as it is named in evidence."""
+        """A path of the workspace, or (after `~/`) of the HOME, as it is named in evidence."""
+        if path.startswith(self._home_prefix):
+            return HOME + path[len(self._home_prefix) :]
         return path.removeprefix(self._prefix)
 
     def names_in(self, directory: str) -> tuple[str, ...]:
@@ -105,7 +142,7 @@ class Room:
 
     def log(self) -> bytes:
         """The session log as it is now; empty if there is none."""
-        newest = self._newest_log()
+        newest = self._newest_log() if self._log_glob else ""
         return (self.read(newest) or b"") if newest else b""
 
     def _newest_log(self) -> str:
@@ -113,7 +150,8 @@ class Room:
         folder's name is not known."""
         folders: Iterable[Path | str] = (self._log_folder,)
         if has_magic(self._log_folder):
-            folders = self.workspace.glob(self.relative(self._log_folder))
+            pattern = self._log_folder.removeprefix(f"{self._log_root}/")
+            folders = self._log_root.glob(pattern)
         found = (path for folder in folders for path in self._logs_in(folder))
         return max(found, key=lambda path: path.split("/"), default="")
 
@@ -185,12 +223,16 @@ class Room:
 
     def tree(self, blobs: Blobs) -> Tree:
         """The workspace outside the target's own state."""
-        names = (name for name in self._walk("") if not name.startswith(self._state))
+        names = (name for name in self._walk("") if not self._owns(name))
         return {name: self.content(self.workspace / name, blobs) for name in sorted(names)}
 
     def state_files(self) -> tuple[str, ...]:
         """Names below the target's state directories."""
-        return tuple(sorted(name for name in self._walk("") if name.startswith(self._state)))
+        return tuple(sorted(filter(self._owns, self._walk(""))))
+
+    def _owns(self, name: str) -> bool:
+        """Is this file of the workspace the target's own?"""
+        return name.startswith(self._state) or bool(self.glob_of(name))
 
     def _walk(self, folder: str) -> Iterator[str]:
         """Names of what is no directory, below a folder of the workspace (with its `/`); links to
@@ -201,3 +243,8 @@ class Room:
                     yield from self._walk(f"{folder}{entry.name}/")
                 elif not (entry.is_symlink() and os.path.isdir(entry.path)):  # noqa: PTH112 - hot
                     yield folder + entry.name
+
+
+def _matches(name: str, glob: str) -> bool:
+    """Both are relative to the workspace, or both (after `~/`) to the HOME."""
+    return name.startswith(HOME) == glob.startswith(HOME) and fnmatchcase(name, glob)

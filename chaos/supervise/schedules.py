@@ -14,6 +14,7 @@ from typing import Any
 
 from chaos.errors import ScenarioError
 from chaos.evidence import (
+    COPIES,
     STEP_ROLES,
     Answered,
     Effect,
@@ -24,6 +25,7 @@ from chaos.evidence import (
     LogWrite,
     Request,
     Signal,
+    StateWrite,
 )
 from chaos.explore.work import Branch
 from chaos.judge import judge
@@ -120,10 +122,9 @@ def _check_events(scenario: Scenario, reference: Evidence) -> None:
 def _instants_of(reference: Evidence, launch: int) -> Iterator[str]:
     """What an event can happen at, in order; requests have an instant of their own."""
     for event in reference.of_launch(launch):
-        if isinstance(event, LogWrite | FileChange | Effect):
-            yield event.point
-        elif isinstance(event, Request):
-            yield f"provider:{event.ordinal}/request"
+        place = place_of(event)
+        if place is not None:
+            yield f"{place}/request" if isinstance(event, Request) else place
 
 
 def schedule_id(scenario: str, schedule: Schedule) -> str:
@@ -163,9 +164,10 @@ def _places(reference: Evidence) -> Iterator[tuple[int, str, _Instants]]:
 
 def place_of(event: Event) -> str | None:
     """Where a kill can be tried at what happened, without a phase."""
-    if isinstance(event, LogWrite | FileChange | Effect):
+    if isinstance(event, LogWrite | FileChange | StateWrite | Effect):
         return event.point or None
-    return f"provider:{event.ordinal}" if isinstance(event, Request) else None
+    # A request without a number is no turn of the conversation, and comes when it likes.
+    return f"provider:{event.ordinal}" if isinstance(event, Request) and event.ordinal else None
 
 
 def _of_write(
@@ -184,6 +186,19 @@ def _data(reference: Evidence, event: LogWrite | FileChange) -> bytes:
     return reference.blobs.get(event.after)[event.offset :][: event.length]
 
 
+def _of_state(
+    _reference: Evidence, event: StateWrite, torn: str
+) -> Iterator[tuple[Phase, int | None]]:
+    """The bytes of such a write are not kept, so it is torn by its length alone."""
+    yield Phase.BEFORE, None
+    if event.tears:
+        n = event.length
+        chosen = range(1, n) if torn == "every" else sorted({1, n // 2, n - 1})
+        yield from ((Phase.TORN, k) for k in chosen if 0 < k < n)
+    if event.call not in _UNTOLD:
+        yield Phase.AFTER, None
+
+
 def _of_effect(
     _reference: Evidence, _event: Effect, _torn: str
 ) -> Iterator[tuple[Phase, int | None]]:
@@ -196,7 +211,7 @@ def _of_request(
 ) -> Iterator[tuple[Phase, int | None]]:
     yield Phase.REQUEST, None
     data = reference.blobs.get(event.answer)
-    count = data.count(b"\n\n") if data.startswith(b"data:") else 0
+    count = data.count(b"\n\n") if data.startswith((b"data:", b"event:")) else 0
     chosen = range(1, count) if torn == "every" else sorted({1, count // 2, count - 1})
     yield from ((Phase.CHUNK, n) for n in chosen if 0 < n < count)
     answers = (e for e in reference.of_launch(event.launch) if isinstance(e, Answered))
@@ -204,9 +219,13 @@ def _of_request(
         yield Phase.RESPONSE, None
 
 
+# Calls of which nobody can tell what they have done, so that a kill after one proves nothing.
+_UNTOLD = COPIES | {"fallocate"}
+
 _INSTANTS: dict[type[Event], Any] = {
     LogWrite: _of_write,
     FileChange: _of_write,
+    StateWrite: _of_state,
     Effect: _of_effect,
     Request: _of_request,
 }

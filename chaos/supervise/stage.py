@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from chaos.evidence import Blobs
+from chaos.flavours import SideMarks
 from chaos.launch.model import Command, Launcher, Outcome
 from chaos.provider.mock import Fault, MockProvider, ProviderObserver
 from chaos.provider.script import Turn
 from chaos.supervise.room import Room
-from chaos.target import Target
+from chaos.target import Target, fill
+from chaos.target_session import Session
 
 # A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
 SESSION = "0193a5c0-0000-7000-8000-000000000001"
@@ -43,11 +46,23 @@ class Stage:
         }
 
     def open(
-        self, turns: Sequence[Turn], faults: Mapping[int, Fault], observer: ProviderObserver
+        self,
+        turns: Sequence[Turn],
+        faults: Mapping[int, Fault],
+        observer: ProviderObserver,
+        session: Session,
     ) -> None:
         """Make ready for a launch: fresh streams, and the model that it will meet."""
         self.room.clear_streams()
-        self.base_url = self.mock.begin(self.token, turns, faults, observer, api_key=self.api_key)
+        self.base_url = self.mock.begin(
+            self.token,
+            turns,
+            faults,
+            observer,
+            api_key=self.api_key,
+            unique_ids=not session.by_facts,  # a log of facts tells two calls of one id apart
+            side=SideMarks(session.side, session.side_without_tools),
+        )
 
     def command(
         self,
@@ -83,7 +98,14 @@ class Stage:
             cwd=str(self.room.workspace),
             stdout=f"{self.room.stdout}{own}",
             stderr=f"{self.room.stderr}{own}",
+            **({"stdin": self._input(target, values, own)} if target.stdin else {}),
         )
+
+    def _input(self, target: Target, values: Mapping[str, str], own: str) -> str:
+        """Lay out what a launch reads on standard input. Returns the file."""
+        path = f"{self.room.stdin}{own}"
+        Path(path).write_text(fill(target.stdin, values), encoding="utf-8")
+        return path
 
     def ended(
         self, outcome: Outcome, blobs: Blobs, unexplained: Iterable[str]

@@ -22,7 +22,7 @@ WORDS = {
     "file:write[a]#2/torn@9": "inside `write` of a number 2: 9 of its 117 bytes are in the file",
     "file:write[a.txt]#1/after": "after `write` of a.txt was done",
     "file@3/after": "after call 3 on the workspace was done",
-    "state:write[~/s/*.db]#1/before": "before `write` of ~/s/*.db: the file is as it was",
+    "state:write[*.db]#1/before": "before `write` of *.db: the file is as it was",
     "state:pwrite64[*-wal]#2/torn@9": (
         "inside `pwrite64` of *-wal number 2: 9 of its 117 bytes are in the file"
     ),
