@@ -68,9 +68,8 @@ def _rule(rows: list[Rule]) -> str:
     ident, statement = rows[0].id, rows[0].statement
     proofs = ", ".join(f"`{name}`" for name, bug in BUGS.items() if bug.rule == ident)
     lines = [f"\n**{ident}** — {statement}.\n"]
-    for row in rows:
-        if judged := " ".join((row.check.__doc__ or "").split()).removeprefix(f"{ident}. "):
-            lines.append(f"{judged}\n")
+    docs = (" ".join((row.check.__doc__ or "").split()) for row in rows)
+    lines += [f"{judged}\n" for doc in docs if (judged := doc.removeprefix(f"{ident}. "))]
     if proofs:
         lines.append(f"*Proved by* {proofs}.\n")
     return "".join(lines)
