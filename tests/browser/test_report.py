@@ -222,8 +222,8 @@ def test_a_hostile_target_writes_text_and_nothing_else(visit: Open) -> None:
     sweep = sample.sweep_result(broken, sample.passed())
     scenario = replace(sweep.scenarios[0], name=evil, notes=(evil,), points=("log:a#1", evil))
     page = visit(replace(sweep, scenarios=(scenario,)), ident=BROKEN).page
-    assert "</script><script>" in page.inner_text(".message")
-    assert "\\u202e\\x00\\udcff" in page.inner_text(".message")
+    assert "</script><script>" in page.inner_text(".broken")
+    assert "\\u202e\\x00\\udcff" in page.inner_text(".broken")
     assert page.locator("img").count() == 0
 
 
@@ -232,13 +232,19 @@ def test_three_thousand_schedules_open_at_once(visit: Open) -> None:
     assert sum(len(scenario.schedules) for scenario in sweep.scenarios) > 3000
     page = visit(sweep).page
     assert page.locator(".map a.cell").count() > 3000
-    painted = page.evaluate(
-        "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? performance.now()"
-    )
-    loaded = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    assert max(painted, loaded) < 2000
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert busy_s(page) < 2
     assert page.locator(".map .card").count() == len(sweep.scenarios)
     assert page.locator(".map .card >> nth=0 >> tbody th[scope=row]").count() == len(POINTS) + 1
+
+
+def busy_s(page: Page) -> float:
+    """What the page's process has computed since it began, on all its threads: the time until the
+    page is there on a machine with nothing else to do. The clock would measure the other tests."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    told = session.send("Performance.getMetrics")["metrics"]
+    return float(next(each["value"] for each in told if each["name"] == "ProcessTime"))
 
 
 def test_dark_is_dark(visit: Open) -> None:

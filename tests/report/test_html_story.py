@@ -75,6 +75,9 @@ def test_launches_say_how_they_ended_and_their_last_words() -> None:
 def test_a_violation_says_where() -> None:
     (violation,) = story()["violations"]  # type: ignore[misc]
     assert violation["id"] == "E2"
+    assert (violation["expected"], violation["found"]) == ("0", "1")
+    assert violation["what"] == "deploy with key [api key]"
+    assert violation["where"] == "launch 2 (resume), line 4, seq 3"
     assert (violation["launch"], violation["line"], violation["order"]) == (1, 4, 6)
 
 

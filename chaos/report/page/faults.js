@@ -32,17 +32,23 @@ function ruleOf(rule) {
 }
 
 function firstLook(one, story) {
-  const violation = story.violations[0];
   return [
     h('dl', { class: 'look' },
-      story.kills.flatMap((kill) => [h('dt', {}, 'killed'),
-        h('dd', {}, `${kill.launch} at `, h('code', {}, breakable(kill.point)), h('span', { class: 'words' }, kill.words))]),
-      violation?.expected ? [h('dt', {}, 'expected'), h('dd', {}, violation.expected)] : null,
-      violation?.found ? [h('dt', {}, 'found'), h('dd', {}, violation.found)] : null,
-      violation && !violation.found ? [h('dt', {}, 'broken'), h('dd', {}, violation.message)] : null,
-      one.verdict !== 'VIOLATION' ? [h('dt', {}, 'why'), h('dd', {}, one.said)] : null),
+      killsOf(story),
+      one.verdict === 'VIOLATION' ? saidOf(story.violations[0]) : [h('dt', {}, 'why'), h('dd', {}, one.said)]),
     story.log.lines.length ? logOf(story, 3) : null,
   ];
+}
+
+// Each kill by its meaning, then by its name and proof.
+function killsOf(story) {
+  return story.kills.map((kill) => [h('dt', {}, 'killed'), h('dd', {}, `${kill.launch}: ${kill.meaning}`,
+    h('span', { class: 'words' }, h('code', {}, breakable(kill.point)), ` ${kill.proof}`))]);
+}
+
+function saidOf(violation) {
+  const names = { what: 'broken', expected: 'expected', found: 'found', where: 'where' };
+  return Object.entries(names).filter(([key]) => violation[key]).map(([key, name]) => [h('dt', {}, name), h('dd', {}, violation[key])]);
 }
 
 function likewise(group) {

@@ -37,14 +37,12 @@ function brokenOf(one, told) {
   const violations = told?.of === one ? told.story.violations : [];
   const parts = violations.length ? violations.map((violation, index) => [
     violations[index - 1]?.id === violation.id ? null : ruleOf(violation.id),
-    h('p', { class: 'message' }, violation.message),
-    violation.found && !violation.message.includes(violation.found) ? h('dl', { class: 'look' },
-      h('dt', {}, 'expected'), h('dd', {}, violation.expected ?? ''), h('dt', {}, 'found'), h('dd', {}, violation.found)) : null,
-  ]) : [one.rules.map(ruleOf), h('p', { class: 'message' }, one.said)];
+    h('dl', { class: 'look' }, index ? null : killsOf(told.story), saidOf(violation)),
+  ]) : [one.rules.map(ruleOf), told ? h('dl', { class: 'look' }, killsOf(told.story)) : null, h('p', { class: 'message' }, one.said)];
+  const beside = (told?.story.kills ?? []).flatMap((kill) => kill.beside);
   return h('section', { class: `broken ${one.look.look}`, 'aria-label': 'What broke' }, parts,
     one.fault?.reason ? h('p', { class: 'reason' }, h('b', {}, 'known'), ` ${one.fault.reason}`) : null,
-    told?.story.kills.map((kill) => h('p', { class: 'killed' }, h('b', {}, `${kill.launch} killed`), ` ${kill.words}`,
-      kill.beside.length ? h('span', { class: 'beside' }, ` Beside it: ${kill.beside.join('; ')}`) : null)));
+    beside.length ? h('p', { class: 'beside' }, `Beside it: ${beside.join('; ')}`) : null);
 }
 
 function kindOf(one) {
@@ -82,7 +80,7 @@ function storyShown(one, { story, of }) {
         h('p', { class: 'hint' }, 'In order; milliseconds on the left. Open a row for its raw facts.'), timelineOf(story)),
       h('section', { 'aria-labelledby': 'log-title' }, h('h2', { id: 'log-title' }, 'Log'),
         h('p', { class: 'hint' }, h('b', { class: 'plus' }, '+'), ' came after the kill, ', h('b', { class: 'wave' }, '~'), ' torn, ', h('b', { class: 'minus' }, '−'), ' lost later, ', h('b', { class: 'here' }, '▸'), ' where the rule broke.'),
-        logOf(story),
+        story.log.lines.length ? logOf(story) : h('p', { class: 'hint' }, 'The session of this target is not read.'),
         words.length ? [h('h2', {}, 'Last words'), words.map((launch) => [
           h('h3', {}, launch.name),
           launch.stderr.length ? h('pre', { tabindex: '0' }, launch.stderr.join('\n')) : null,

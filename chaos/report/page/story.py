@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from itertools import islice
 from typing import Any
 
@@ -32,6 +32,7 @@ from chaos.evidence import (
 )
 from chaos.judge import unaccounted
 from chaos.judge.log import LF, read_log
+from chaos.report.explain import said
 from chaos.report.meaning import kill_meaning
 from chaos.report.timeline import (
     event_in_words,
@@ -65,6 +66,7 @@ _SHOWN = {"body", "answer", "stdout", "stderr"}
 _OF_A_FILE = {"before", "after"}
 _LEFT_OUT = {"order", "launch", "at_ms", "tree"}
 _BODY, _LINE, _TEXT = 1200, 2000, 600  # characters of a body, of a line of the log, of others
+_MESSAGE = 1500
 _MOST_EVENTS, _MOST_LINES, _STREAM_LINES = 300, 400, 8
 _DIGEST = 12
 
@@ -80,7 +82,8 @@ def story_of(result: ScheduleResult, evidence: Evidence) -> dict[str, Any]:
                 "order": kill.order,
                 "launch": launch_name(evidence, kill.launch),
                 "point": teller.text(kill.point),
-                "words": teller.text(f"{kill_meaning(kill)}; SIGKILL {kill_in_words(kill)}"),
+                "meaning": teller.text(kill_meaning(kill)),
+                "proof": teller.text(f"SIGKILL {kill_in_words(kill)}"),
                 "beside": teller.texts(processes_beside(kill)),
             }
             for kill in kills
@@ -107,11 +110,10 @@ class _Teller:
         return [self.text(line) for line in lines]
 
     def violation(self, violation: Violation) -> dict[str, Any]:
-        """`launch`, `line` and `order` say where, as numbers."""
-        value: dict[str, Any] = {"id": violation.id, "message": self.text(violation.message, 1500)}
-        for key in ("expected", "found"):
-            if said := violation.evidence.get(key):
-                value[key] = self.text(str(said))
+        """In words, and `launch`, `line` and `order` as numbers."""
+        told = asdict(said(violation))
+        value: dict[str, Any] = {"id": violation.id}
+        value |= {key: self.text(text, _MESSAGE) for key, text in told.items() if text}
         for key in ("launch", "line", "order"):
             if isinstance(number := violation.evidence.get(key), int):
                 value[key] = number
