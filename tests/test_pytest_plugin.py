@@ -189,6 +189,7 @@ def test_only_what_is_named_is_collected(project: Project) -> None:
     """A scenario starts programs: none is run because it lies about."""
     project.scenarios()
     project.write("scenarios/pyproject.toml", "[tool.x]\ntarget = 1\n")
+    project.write("scenarios/targets/no-scenario.toml", PLAIN)
     project.write("test_mine.py", "def test_mine(): pass\n")
     for argv in ((), (".",), ("test_mine.py",), (str(project.here),)):
         assert "1 passed" in project(*argv)
