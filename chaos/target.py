@@ -30,7 +30,7 @@ from chaos.target_session import (
 from chaos.toml_table import Table, nearest, read_toml
 
 PLACEHOLDERS = (
-    *("python", "workspace", "home", "session", "prompt"),
+    *("python", "here", "workspace", "home", "session", "prompt"),
     *("base_url", "base_root", "api_key"),
 )
 ROLES = ("run", "resume")  # commands that every target has
@@ -69,7 +69,7 @@ class Target:
     session: Session  # how it keeps its session
     commands: Mapping[str, tuple[str, ...]]  # by role: ROLES, and some of MORE_ROLES
     env: Mapping[str, str]
-    home: Mapping[str, str]  # path in its HOME -> content, as it stands
+    home: Mapping[str, str]  # path in its HOME -> content, with placeholders
     exit_codes: Mapping[str, int]  # a code for each of OUTCOMES; NEVER where it has none
     launch_limit_s: float  # a launch that takes longer is ended and judged (R2)
     grace_s: float  # how long a descendant may outlive the target (X1)
@@ -99,12 +99,26 @@ class Target:
 
     def command(self, role: str, **values: str) -> tuple[str, ...]:
         """The argv of `role` (a key of `commands`), placeholders filled from `values`; `{python}`
-        is the interpreter that runs chaos."""
-        return tuple(fill(part, values) for part in self.commands[role])
+        is the interpreter that runs chaos, `{here}` the folder of the target file."""
+        return tuple(self.filled(part, values) for part in self.commands[role])
 
     def environment(self, **values: str) -> dict[str, str]:
         """The target's environment variables, placeholders filled as in `command`."""
-        return {name: fill(value, values) for name, value in self.env.items()}
+        return {name: self.filled(value, values) for name, value in self.env.items()}
+
+    def filled(self, text: str, values: Mapping[str, str]) -> str:
+        """A text of the target file with its placeholders filled."""
+        known = self._known(values)
+        return _PLACEHOLDER.sub(lambda match: known[match[1]], text)
+
+    def filled_file(self, text: str, values: Mapping[str, str]) -> str:
+        """The same of a file's content, where other words in braces mean something to the target
+        and stay as they are."""
+        known = self._known(values)
+        return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text)
+
+    def _known(self, values: Mapping[str, str]) -> dict[str, str]:
+        return {"python": sys.executable, "here": str(Path(self.path).parent), **values}
 
 
 def parse_target(text: str, path: str) -> Target:
@@ -286,9 +300,3 @@ def _warm(root: Table) -> WarmProfile | None:
             why = f"warm.rehearsal: no command {role!r}{nearest(role, commands)}"
             raise warm.error(why, "rehearsal", index)
     return WarmProfile(warm.text("module"), warm.texts("preload", ()), rehearsal)
-
-
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """A text with its placeholders filled."""
-    known = {"python": sys.executable, **values}
-    return _PLACEHOLDER.sub(lambda match: known[match[1]], text)

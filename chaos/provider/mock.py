@@ -168,7 +168,11 @@ class MockProvider:
     def base_root(self) -> str:
         """The same, for clients that add it themselves."""
         assert self._launch is not None  # noqa: S101 - there is one from `begin` to `end`
-        return f"http://{_HOST}:{self.port}/{self._launch.token}"
+        return self.root_of(self._launch.token)
+
+    def root_of(self, token: str) -> str:
+        """Where a launch of this token will find its model."""
+        return f"http://{_HOST}:{self.port}/{token}"
 
     def end(self) -> None:
         """The launch is over: journal what still arrived, then close its connections."""

@@ -122,7 +122,7 @@ class Course:
         if self.start:
             self.start.restore(room)
         else:
-            room.reset(self.scenario.files, self.target.home)
+            self.stage.lay_out(self.scenario.files, self.target)
         may_follow: Sequence[str] = STEP_ROLES
         if self.launches and not self.launches[-1].killed:
             may_follow = self._may_follow(self.launches[-1])
@@ -295,9 +295,8 @@ class Course:
         planned = self.schedule.of(index)
         before, files = blobs.put(room.log()), room.tree(blobs)
         self.session.found(step, room.log())
-        if prompt is None and self.target.goes_on:
-            prompt = GO_ON_PROMPT
-        go_on = GO_ON_PROMPT if self.target.goes_on else None  # for a `resume` beside it
+        go_on = GO_ON_PROMPT if self.target.goes_on else None
+        prompt = go_on or prompt if role in ("resume", "idle") else prompt
         starts = planned.starts if planned.role == role else 1  # two runs would be two prompts
         rivals = [
             self.stage.command(self.target, role, prompt, env, number)

@@ -38,7 +38,7 @@ class Rehearsal:
         self._mock = MockProvider()
         room = Room(root, target.log, target.state)
         stage = Stage(room, self._mock, None, _TOKEN, _TOKEN)
-        stage.room.reset({}, target.home)
+        stage.lay_out({}, target)
         stage.open(_TURNS, {}, _Nobody(), target.session)
         roles = target.warm.rehearsal if target.warm else ()
         self.commands = tuple(stage.command(target, role, "rehearse", {}) for role in roles)

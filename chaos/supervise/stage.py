@@ -18,7 +18,7 @@ from chaos.launch.model import Command, Launcher, Outcome
 from chaos.provider.mock import Fault, MockProvider, ProviderObserver
 from chaos.provider.script import Turn
 from chaos.supervise.room import Room
-from chaos.target import Target, fill
+from chaos.target import Target
 from chaos.target_session import Session
 
 # A fixed UUIDv7 of the past: every lineage of every scenario opens the same session.
@@ -35,7 +35,6 @@ class Stage:
     launcher: Launcher | None
     token: str
     api_key: str
-    base_url: str = ""  # of the running launch
 
     def chance(self) -> Mapping[str, str]:
         """Texts that differ from lane to lane, and the labels that stand for them."""
@@ -54,7 +53,7 @@ class Stage:
     ) -> None:
         """Make ready for a launch: fresh streams, and the model that it will meet."""
         self.room.clear_streams()
-        self.base_url = self.mock.begin(
+        self.mock.begin(
             self.token,
             turns,
             faults,
@@ -75,15 +74,7 @@ class Stage:
         """What to start for a launch of this role. `env` is added to the target's; a `rival`,
         numbered from 1, has streams of its own."""
         own = f".{rival}" if rival else ""
-        values = {
-            "workspace": str(self.room.workspace),
-            "home": str(self.room.home),
-            "session": SESSION,
-            "prompt": prompt or "",
-            "base_url": self.base_url,
-            "base_root": self.base_url.removesuffix("/v1"),
-            "api_key": self.api_key,
-        }
+        values = self._values(prompt or "")
         return Command(
             argv=target.command(_COMMANDS.get(role, role), **values),
             env={
@@ -101,10 +92,29 @@ class Stage:
             **({"stdin": self._input(target, values, own)} if target.stdin else {}),
         )
 
+    def lay_out(self, files: Mapping[str, str], target: Target) -> None:
+        """Make the room new: these files in the workspace, and the target's own in its HOME."""
+        values = self._values("")
+        home = {path: target.filled_file(text, values) for path, text in target.home.items()}
+        self.room.reset(files, home)
+
+    def _values(self, prompt: str) -> dict[str, str]:
+        """What the placeholders of a target file stand for."""
+        root = self.mock.root_of(self.token)
+        return {
+            "workspace": str(self.room.workspace),
+            "home": str(self.room.home),
+            "session": SESSION,
+            "prompt": prompt,
+            "base_url": f"{root}/v1",
+            "base_root": root,
+            "api_key": self.api_key,
+        }
+
     def _input(self, target: Target, values: Mapping[str, str], own: str) -> str:
         """Lay out what a launch reads on standard input. Returns the file."""
         path = f"{self.room.stdin}{own}"
-        Path(path).write_text(fill(target.stdin, values), encoding="utf-8")
+        Path(path).write_text(target.filled(target.stdin, values), encoding="utf-8")
         return path
 
     def ended(
