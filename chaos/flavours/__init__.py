@@ -8,12 +8,26 @@ what it refuses. Serves nothing (`chaos.provider` does) and judges nothing.
 from __future__ import annotations
 
 from chaos.flavours.chat import CHAT
-from chaos.flavours.form import NO_MARKS, Conversation, Flavour, Message, Reply, SideMarks, ToolUse
+from chaos.flavours.form import (
+    NO_MARKS,
+    Conversation,
+    Flavour,
+    Message,
+    Reply,
+    SideMarks,
+    ToolUse,
+)
+from chaos.flavours.gemini import GEMINI
+from chaos.flavours.messages import MESSAGES
+from chaos.flavours.responses import RESPONSES
 
 __all__ = [
     "CHAT",
     "FLAVOURS",
+    "GEMINI",
+    "MESSAGES",
     "NO_MARKS",
+    "RESPONSES",
     "Conversation",
     "Flavour",
     "Message",
@@ -23,7 +37,7 @@ __all__ = [
     "flavour_of",
 ]
 
-FLAVOURS = (CHAT,)
+FLAVOURS = (CHAT, RESPONSES, MESSAGES, GEMINI)
 
 
 def flavour_of(method: str, path: str) -> Flavour | None:
