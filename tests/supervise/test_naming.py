@@ -90,3 +90,19 @@ def test_a_kill_point_is_reached_by_any_of_its_names(point: str, reached: bool) 
     instants = naming.log(write(STARTED % b"bash"), HEADER)
     due = Due(KillPoint.parse(point))
     assert (due.take_kill(instants, *CALL_PHASES) is not None) is reached
+
+
+def test_files_that_hold_a_session_go_by_their_glob() -> None:
+    naming = Naming()
+    call = write(b"bytes", "pwrite64")
+    assert naming.state(call, "*-wal")[-1] == "state:pwrite64[*-wal]#1"
+    assert naming.state(call, "*.db")[-1] == "state:pwrite64[*.db]#1"
+    names = naming.state(call, "*-wal")
+    assert names == ("state@3", "state:pwrite64#3", "state:pwrite64[*-wal]#2")
+
+
+def test_a_transcript_is_named_by_the_roles_of_its_lines() -> None:
+    naming = Naming(transcript={"role": "who", "tool": "tool"})
+    assert naming.log(write(b'{"who":"user"}\n'), b"")[-1] == "log:user#1"
+    named = naming.log(write(b'ult","tool":"bash"}\n'), b'{"who":"res')
+    assert named == ("log@2", "log:result#1", "log:result[bash]#1")
