@@ -13,7 +13,7 @@ DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repe
 N    := 200
 SEED := 1
 
-.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo mutants random-mutants stress soak clean
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo screenshots mutants random-mutants stress soak clean
 
 venv: $(STAMP)
 
@@ -67,6 +67,10 @@ docs: $(STAMP)
 # A planted bug, its failure, its report, its shrunk scenario, then the sound agent passing.
 demo: $(STAMP)
 	$(BIN)/python docs/demo.py
+
+# The pictures of the HTML report in docs/, from real runs. Needs chromium.
+screenshots: $(STAMP)
+	$(BIN)/python docs/screenshots.py
 
 # Every planted bug against the sweep that must catch it: caught, missed, or by the wrong rule.
 mutants: $(STAMP)

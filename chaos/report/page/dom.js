@@ -41,6 +41,11 @@ function breakable(text) {
   return text.split(/(?<=[/;:-])(?=.{3})/).flatMap((part, index) => (index ? [h('wbr'), part] : [part]));
 }
 
+// Words in which names stand between backticks.
+function coded(text) {
+  return text.split('`').map((part, index) => (index % 2 ? h('code', {}, part) : part));
+}
+
 function announce(text) {
   document.getElementById('said').textContent = text;
 }

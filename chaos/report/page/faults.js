@@ -42,7 +42,7 @@ function firstLook(one, story) {
 
 // Each kill by its meaning, then by its name and proof.
 function killsOf(story) {
-  return story.kills.map((kill) => [h('dt', {}, 'killed'), h('dd', {}, `${kill.launch}: ${kill.meaning}`,
+  return story.kills.map((kill) => [h('dt', {}, 'killed'), h('dd', {}, `${kill.launch}: `, coded(kill.meaning),
     h('span', { class: 'words' }, h('code', {}, breakable(kill.point)), ` ${kill.proof}`))]);
 }
 

@@ -87,7 +87,7 @@ function launchOf(story, kill) {
 
 function killLine(kill, told) {
   told.add(kill.order);
-  return h('li', { class: 'kill' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '✕'), kill.meaning);
+  return h('li', { class: 'kill' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '✕'), coded(kill.meaning));
 }
 
 // A few lines about the kill and the accused line, for a first look.

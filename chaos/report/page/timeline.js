@@ -16,7 +16,7 @@ function timelineOf(story) {
     rows.push(launchRow(launch, own[0]));
     own.forEach((event, at) => {
       const alive = !killed || at <= dead;
-      rows.push(eventRow(event, own[at - 1], alive, marked.get(event.order), asking(own, at)));
+      rows.push(eventRow(event, alive, marked.get(event.order), asking(own, at)));
     });
     if (!launch.killed) rows.push(endRow(launch));
   });
@@ -55,10 +55,9 @@ function endRow(launch) {
     h('span', { class: 'words' }, launch.end)));
 }
 
-function eventRow(event, before, alive, violation, asked) {
+function eventRow(event, alive, violation, asked) {
   const lane = data.lanes[event.lane];
-  const late = before && event.ms - before.ms >= 20 ? ' late' : '';
-  return h('li', { class: `event in-${lane}${violation ? ' accused' : ''}${late}`, id: `event-${event.order}` }, h('details', {},
+  return h('li', { class: `event in-${lane}${violation ? ' accused' : ''}`, id: `event-${event.order}` }, h('details', {},
     h('summary', {}, lanes(event.lane, alive, asked, SIGNS[lane]),
       h('span', { class: 'ms' }, event.ms.toFixed(1)),
       h('span', { class: 'words' }, event.kind === lane ? null : [h('span', { class: 'kind' }, event.kind), ' '], breakable(event.words),
