@@ -41,7 +41,9 @@ from chaos.supervise.workshop import workshop
 
 CLOSURE = "closure"
 LAUNCHES = ("exec", "warm")
-_REMEMBERED = 32  # scenarios whose runs without a kill are kept
+# Runs without a kill are kept, so that each scenario makes them once: so many, and (but for the
+# last) none that is larger than this.
+_KEPT, _KEPT_BYTES = 256, 4 << 20
 
 File = str | os.PathLike[str]
 Depth = int | str  # a number of kills, or CLOSURE
@@ -159,14 +161,15 @@ class Harness:
 
     def _all_references(self, scenario: Scenario) -> tuple[Evidence, ...]:
         """The runs without a kill, made once for a scenario. Raises ChaosError."""
-        unkilled = replace(scenario, source="", kill=KillSelection((), ()))
+        unkilled = replace(scenario, path="", source="", kill=KillSelection((), ()))
         for known, references in self._references:
             if known == unkilled:
                 return references
-        work = Work(unkilled, self._options.launch)
+        work = Work(scenario, self._options.launch)
         made: tuple[Evidence, ...] = self._wait(lambda lanes: answer(lanes.baseline(work)))
         check_reference(scenario, made[0])
-        self._references = [*self._references, (unkilled, made)][-_REMEMBERED:]
+        small = [kept for kept in self._references if _size(kept[1]) <= _KEPT_BYTES]
+        self._references = [*small[1 - _KEPT :], (unkilled, made)]
         return made
 
     def _wait(self, ask: Any) -> Any:
@@ -222,6 +225,11 @@ def replay(failure: File) -> Run:
         return replace(
             harness.carry_out(saved.scenario, saved.schedule), artifact=os.fspath(failure)
         )
+
+
+def _size(references: tuple[Evidence, ...]) -> int:
+    """Bytes that are kept with them."""
+    return sum(len(data) for each in references for data in each.blobs.data.values())
 
 
 class _Silent:

@@ -28,7 +28,9 @@ from chaos import (
     vary,
 )
 from chaos.report.failure import Failure, write_failure
+from chaos.results import ScheduleResult
 from tests.library import scenario_file
+from tests.planted.support import Silent
 
 DEPLOY = scenario_file("deploy-is-never-repeated")
 COMPACT = scenario_file("compact-once")
@@ -250,6 +252,35 @@ def test_a_closed_harness_leaves_nothing_and_opens_again(
     assert harness.run(DEPLOY, kill=request(1)).verdict is Verdict.PASS
     harness.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_leaves_nothing_and_the_harness_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes while another schedule is being carried out."""
+
+    class Interrupts(Silent):
+        def schedule_done(self, name: str, result: ScheduleResult) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Harness(launch="warm", jobs=2) as harness:
+        with monkeypatch.context() as during:
+            during.setattr("chaos.api._SILENT", Interrupts())
+            with pytest.raises(KeyboardInterrupt):
+                harness.sweep(DEPLOY)
+        assert list(tmp_path.iterdir()) == []
+        assert harness.run(DEPLOY, kill=request(1)).verdict is Verdict.PASS
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_run_without_a_kill_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Harness(launch="warm") as harness:
+        points = harness.kill_points(DEPLOY)
+        monkeypatch.setattr("chaos.api.Pool.baseline", None)
+        assert harness.kill_points(vary(load_scenario(DEPLOY), kill={"phases": ["after"]}))
+        assert harness.kill_points(DEPLOY) == points
+        assert harness.run(DEPLOY, kill=request(1)).verdict is Verdict.PASS
 
 
 def test_to_import_chaos_is_cheap_and_every_name_is_there() -> None:
