@@ -49,7 +49,8 @@ class Teller:
 
     @property
     def artifacts(self) -> dict[str, str]:
-        """The failure files by schedule id, as a person here names them."""
+        """The failure files by schedule id, as they are named from here: for CI, where the report is
+        looked at on another machine. A person here is told whole paths, for any directory."""
         return {ident: near(Path(file)) for ident, file in self.folder.artifacts.items()}
 
     def head(self) -> None:
@@ -73,7 +74,7 @@ class Teller:
         self.told.add(result.name)
         self.tally.end(result.name)
         self.folder.add(self.scenarios[result.name], result)
-        parts = [failures(result, STATEMENTS, self.artifacts, self.folder.known)]
+        parts = [failures(result, STATEMENTS, self.folder.artifacts, self.folder.known)]
         if self.telling is not Telling.QUIET:
             parts.insert(0, scenario_line(result))
         if self.telling is Telling.VERBOSE:
