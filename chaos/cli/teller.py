@@ -49,8 +49,8 @@ class Teller:
 
     @property
     def artifacts(self) -> dict[str, str]:
-        """The failure files by schedule id, as they are named from here: for CI, where the report is
-        looked at on another machine. A person here is told whole paths, for any directory."""
+        """The failure files by schedule id, as they are named from here: for CI, whose reports are
+        read on other machines. A person here is told whole paths, for any directory."""
         return {ident: near(Path(file)) for ident, file in self.folder.artifacts.items()}
 
     def head(self) -> None:
