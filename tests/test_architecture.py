@@ -43,7 +43,11 @@ PURE = [
     "chaos/toml_lines.py",
     "chaos/toml_write.py",
     *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "chaos" / "flavours").glob("*.py")),
-    *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "chaos" / "judge").glob("*.py")),
+    *sorted(
+        str(p.relative_to(ROOT))
+        for folder in ("judge", "report/page")
+        for p in (ROOT / "chaos" / folder).glob("*.py")
+    ),
 ]
 
 

@@ -91,7 +91,7 @@ def command(args: argparse.Namespace) -> int:
         write_summary(result, faults, context)
     code = exit_code(result, accepted(known, faults))
     if code:
-        complain(f"the report is in {folder.path}")
+        complain(f"the report is in {folder.path} (report.html is to look at)")
         return code
     return _check_true(args.known, known, gone(known, faults))
 

@@ -53,6 +53,7 @@ def test_in_ten_seconds(visit: Open) -> None:
     """The broken promise, the kill, expected and found, the log and the command are at the top."""
     page = visit(sample.sweep_result(*three())).page
     assert page.inner_text("h1").endswith("1 fault, in 1 of 3 schedules")
+    assert page.inner_text(".besides") == "Besides: 1 inconclusive."
     first = page.locator(".fault").first
     text = first.inner_text()
     assert sample.STATEMENTS["E2"] in text

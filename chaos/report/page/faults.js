@@ -22,7 +22,7 @@ function faultOf(group) {
     told ? firstLook(smallest, told.story) : h('p', { class: 'said' }, smallest.said),
     replay(smallest) ? command(replay(smallest)) : null,
     h('p', { class: 'links' },
-      h('a', { href: link(smallest), class: 'open' }, 'Open the smallest: timeline and log'),
+      h('a', { href: link(smallest), class: 'open' }, `Open the smallest${told ? ': timeline and log' : ''}`),
       group.rules.length > 1 ? h('span', {}, `also broken: ${group.rules.slice(1).join(' ')}`) : null),
     group.schedules.length > 1 ? likewise(group) : null);
 }

@@ -16,6 +16,18 @@ function verdict() {
   return { look: 'pass', words: head.schedules === 1 ? 'The schedule passed' : `All ${number(head.schedules)} schedules passed` };
 }
 
+// What else is the matter, where the headline speaks of faults.
+function besides() {
+  const { inconclusive, errors } = data.head;
+  const known = data.groups.filter((group) => group.reason).length;
+  if (verdict().look !== 'violation') return [];
+  return [
+    errors ? number(errors, 'harness error') : '',
+    inconclusive ? `${number(inconclusive)} inconclusive` : '',
+    known ? number(known, 'known fault') : '',
+  ].filter(Boolean).map((words, index) => (index ? words : `Besides: ${words}`));
+}
+
 function figure(value, name, title) {
   return h('div', { title }, h('dt', {}, name), h('dd', {}, value));
 }
@@ -28,6 +40,7 @@ function headOf() {
   return h('header', { class: 'head' },
     h('p', { class: 'mark' }, 'Killpoint'),
     h('h1', { tabindex: '-1', id: 'top' }, h('span', { class: `badge ${look}`, 'aria-hidden': 'true' }, sign), words),
+    besides().length ? h('p', { class: 'besides' }, `${besides().join(', ')}.`) : null,
     head.interrupted ? h('p', { class: 'interrupted' }, 'The sweep was interrupted; this is what it knew.') : null,
     head.command ? command(head.command) : null,
     h('dl', { class: 'figures' },

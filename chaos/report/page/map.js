@@ -11,8 +11,8 @@ function mapOf() {
     h('h2', { id: 'map-title' }, 'Kill map'),
     h('p', { class: 'hint' }, 'A row is a boundary of the run, a cell a schedule: before, within or after what happens there ',
       '(of the exchange with the model: request, chunk, response). Of several kills, the last. ',
-      h('kbd', {}, '←'), h('kbd', {}, '→'), h('kbd', {}, '↑'), h('kbd', {}, '↓'), ' go from cell to cell, ',
-      h('kbd', {}, 'Enter'), ' opens, ', h('kbd', {}, '/'), ' filters.'),
+      h('span', { class: 'keys' }, h('kbd', {}, '←'), h('kbd', {}, '→'), h('kbd', {}, '↑'), h('kbd', {}, '↓'), ' go from cell to cell, ',
+        h('kbd', {}, 'Enter'), ' opens, ', h('kbd', {}, '/'), ' filters.')),
     filters(map),
     map,
     h('p', { class: 'none', hidden: true }, 'No schedule matches.'));
