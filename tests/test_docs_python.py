@@ -46,6 +46,16 @@ def test_the_examples_of_the_python_page_run_in_their_order(
     assert done.returncode == 0, done.stderr
 
 
+def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (scenario,), (program,) = blocks(readme, "toml"), blocks(readme, "python")
+    (tmp_path / "ping.toml").write_text(scenario, encoding="utf-8")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = run_here("-W", "error", "program.py")
+    assert done.returncode == 0, done.stderr
+
+
 def test_its_error_is_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new", "scenario", "deploy"]) == 0
