@@ -43,7 +43,8 @@ END = "end"  # of a launch
 UNREADABLE = "unreadable"
 UNKNOWN = "unknown"
 
-_PLACE_OF_RULE = {rule.id: place for place, rule in enumerate(RULES)}
+# The first row of a rule: it may have others, for sessions that are not read.
+_PLACE_OF_RULE = {rule.id: place for place, rule in reversed([*enumerate(RULES)])}
 _IN_A_TURN = frozenset({"assistant", "toolStarted", "toolResult"})
 _SIMPLEST = (
     Phase.AFTER,
