@@ -2,8 +2,8 @@
 
 Pure. `assemble` turns the table of calls into a classic BPF program, as the bytes of an array of
 `struct sock_filter`. A call in the table gives SECCOMP_RET_TRACE with data NATIVE, a call of a
-foreign architecture or ABI with data FOREIGN (the engine cannot read it and says so); the rest is
-allowed.
+foreign architecture or ABI with data FOREIGN (the engine cannot read it and says so); one that is
+refused returns its errno; the rest is allowed.
 
 Source: seccomp(2), linux/filter.h.
 """
@@ -20,7 +20,7 @@ FOREIGN = 1
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06  # BPF_LD|W|ABS, BPF_ALU|AND|K, BPF_RET|K
 _JEQ, _JGE = 0x15, 0x35  # BPF_JMP|JEQ|K, BPF_JMP|JGE|K
-_ALLOW, _TRACE = 0x7FFF0000, 0x7FF00000
+_ALLOW, _TRACE, _ERRNO = 0x7FFF0000, 0x7FF00000, 0x00050000
 _NUMBER, _ARCH, _ARGS = 0, 4, 16  # offsets in struct seccomp_data
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, k
@@ -46,6 +46,8 @@ def assemble(arch: Arch) -> bytes:
 
 def _row(row: Row) -> list[Instruction]:
     """What follows once the number matched: ends in a return."""
+    if row.refused:
+        return [(_RETURN, 0, 0, _ERRNO | row.refused)]
     body: list[Instruction] = []
     for test in row.when:
         # Little-endian: the low half of a 64-bit argument comes first.

@@ -31,9 +31,6 @@ class Unseen:
                 f"{' '.join(proc.argv(tid))} calls ptrace, but a process has one tracer and this "
                 "one has the kill engine: start the target without its debugger or strace"
             )
-        if row.alarm is Alarm.IO_URING:
-            self.warn(tid, "io_uring_setup: forbid it to the target (Node: UV_USE_IO_URING=0)")
-            return
         assert row.fd is not None  # noqa: S101 - the row of mmap
         found = self._files.of_descriptor(tid, registers.arg_int(row.fd))
         if found is not None and found.label is not None:
