@@ -28,6 +28,7 @@ COMMANDS = {
     "replay": "chaos.cli.replay",
     "shrink": "chaos.cli.shrink",
     "judge": "chaos.cli.judge",
+    "certify": "chaos.cli.certify",
     "doctor": "chaos.cli.doctor",
     "new": "chaos.cli.new",
 }
@@ -38,6 +39,7 @@ MOST_STATES = 1_000_000
 _EXECUTOR = re.compile(r"dask://[^/\s]+:\d+")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|)")
+CERTIFY_S = 150.0
 DEFAULT_REPORT = "chaos-report"
 
 
@@ -169,12 +171,31 @@ def _parser() -> argparse.ArgumentParser:
         "subject", type=file, metavar="RUN_DIR|LOG", help="a folder of evidence, or a log"
     )
 
+    _certify(commands.add_parser("certify", help="put a target to the standard course"))
+
     commands.add_parser("doctor", help="what works on this machine, and why not")
 
     new = commands.add_parser("new", help="a scenario or a target to begin with, which runs")
     new.add_argument("kind", choices=("scenario", "target"), help="what to write")
     new.add_argument("name", type=file, metavar="NAME", help="of it; a folder may stand before it")
     return parser
+
+
+def _certify(certify: argparse.ArgumentParser) -> None:
+    certify.add_argument(
+        "target", type=file, metavar="TARGET", help="a target file, or the name of one"
+    )
+    certify.add_argument(
+        "--budget",
+        type=seconds,
+        default=CERTIFY_S,
+        metavar="TIME",
+        help=f"begin no further schedule after this time; default: {CERTIFY_S:.0f}s",
+    )
+    _jobs(certify)
+    _launch(certify)
+    _report(certify)
+    certify.add_argument("--json", type=file, metavar="FILE", help="the table; - is stdout")
 
 
 def _run(run: argparse.ArgumentParser) -> None:
@@ -213,26 +234,34 @@ def _what_is_done(run: argparse.ArgumentParser) -> None:
 
 
 def _how(run: argparse.ArgumentParser) -> None:
-    # Only Linux tells which cores are this process's own, and `judge` works elsewhere too.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    lanes = min(cores or 1, MOST_JOBS)
-    run.add_argument(
-        "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
-    )
+    _jobs(run)
     run.add_argument(
         "--executor",
         type=executor,
         metavar="dask://HOST:PORT",
         help="the worker processes of a Dask cluster instead of --jobs of this machine",
     )
+    _launch(run)
+    run.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of what is sampled; default: 0"
+    )
+
+
+def _jobs(run: argparse.ArgumentParser) -> None:
+    # Only Linux tells which cores are this process's own, and `judge` works elsewhere too.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    lanes = min(cores or 1, MOST_JOBS)
+    run.add_argument(
+        "--jobs", type=jobs, default=lanes, metavar="N", help=f"lanes in parallel; default: {lanes}"
+    )
+
+
+def _launch(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--launch",
         choices=("exec", "warm"),
         default="exec",
         help="a fresh process, or a fork of one that has its imports done; default: exec",
-    )
-    run.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="of what is sampled; default: 0"
     )
 
 
@@ -273,6 +302,16 @@ def _how_far(run: argparse.ArgumentParser) -> None:
     run.add_argument("--fail-fast", action="store_true", help="stop at the first that is not PASS")
 
 
+def _report(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--report",
+        type=file,
+        metavar="DIR",
+        default=DEFAULT_REPORT,
+        help=f"report, failures and their evidence; default: {DEFAULT_REPORT}/",
+    )
+
+
 def _what_is_told(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--known",
@@ -281,13 +320,7 @@ def _what_is_told(run: argparse.ArgumentParser) -> None:
         help="accepted faults: 'FINGERPRINT  # why' a line; red only for others, and for those "
         "not met any more",
     )
-    run.add_argument(
-        "--report",
-        type=file,
-        metavar="DIR",
-        default=DEFAULT_REPORT,
-        help=f"report, failures and their evidence; default: {DEFAULT_REPORT}/",
-    )
+    _report(run)
     how_much = run.add_mutually_exclusive_group()
     how_much.add_argument("-q", "--quiet", action="store_true", help="only failures and the sums")
     how_much.add_argument("-v", "--verbose", action="store_true", help="every schedule too")

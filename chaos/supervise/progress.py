@@ -81,7 +81,7 @@ class Progress:
         idle = self.options.faults != FAULTS[0] and not any(branches for _, branches in groups)
         if idle and not self._notes:
             self._notes = (f"--faults {self.options.faults} finds nothing to do here",)
-        self._notes += tuple(_unsteady(references[0]))
+        self._notes += tuple(unsteady(references[0]))
         return self._units(self._blocks(groups))
 
     def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
@@ -181,7 +181,7 @@ def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:
     yield from groups[1:] if together else groups
 
 
-def _unsteady(reference: Evidence) -> Iterator[str]:
+def unsteady(reference: Evidence) -> Iterator[str]:
     """What is not killed at, since it happens only sometimes."""
     calls = Counter(f"{e.call} {_file_of(e)}".strip() for e in unsteady_calls(reference))
     if calls:

@@ -43,7 +43,7 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
     with workshop() as root, pool(root, options.jobs, options.executor) as lanes:
         run = _Sweep(lanes, scenarios, options, listener)
         try:
-            with _one_interruption():
+            with one_interruption():
                 run.all()
         except KeyboardInterrupt:
             interrupted = True
@@ -166,7 +166,7 @@ class _Sweep:
 
 
 @contextmanager
-def _one_interruption() -> Iterator[None]:
+def one_interruption() -> Iterator[None]:
     """The first of them is a KeyboardInterrupt; further ones change nothing (a CI runner sends
     several), so that the partial report is written whole."""
 
