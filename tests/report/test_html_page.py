@@ -60,6 +60,7 @@ def test_points_at_which_nothing_was_tried_have_a_row() -> None:
     assert rows == ["no kill", "log:header#1", "log:toolStarted[bash]#1"]
     only = contents(sample.sweep_result(sample.passed()), TOLD)["scenarios"][0]
     assert [place for _, place, _ in only["rows"]] == rows
+    assert only["rows"][1][0] == "nothing was tried at"
     other = replace(TOLD, options=SweepOptions(faults="signal"))
     idle = contents(sample.sweep_result(sample.passed()), other)["scenarios"][0]
     assert [place for _, place, _ in idle["rows"]] == ["no kill"]

@@ -27,6 +27,7 @@ from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
 MOST_STORIES = 60
 MOST_BYTES = 2_500_000  # of stories, as JSON
+IDLE = "nothing was tried at"
 _SAID = 240  # characters of what is said of a schedule without a story
 _VERDICTS = tuple(Verdict)
 
@@ -167,7 +168,7 @@ def _rows(points: Sequence[str], expected: Iterable[str], met: Sequence[Row]) ->
     """The rows of the map: by kills and launch, then in the order of the run. An expected point at
     which nothing was tried has an empty row."""
     tried = {row.place for row in met}
-    first = next((row.heading for row in met if row.kills == 1 and row.launch == 0), "launch 1")
+    first = next((row.heading for row in met if row.kills == 1 and row.launch == 0), IDLE)
     idle = [Row(1, 0, first, point) for point in expected if point not in tried]
     place = {point: number for number, point in enumerate(points)}
     rows = dict.fromkeys((*met, *idle))
