@@ -12,7 +12,8 @@ from chaos.launch.table import ARCHES, ROWS, Arch
 ALLOW = "allow"
 STOP = "stop"
 FOREIGN = "foreign"
-_RESULTS = {0x7FFF0000: ALLOW, 0x7FF00000: STOP, 0x7FF00001: FOREIGN}
+REFUSE = "refuse"
+_RESULTS = {0x7FFF0000: ALLOW, 0x7FF00000: STOP, 0x7FF00001: FOREIGN, 0x00050026: REFUSE}
 
 arches = pytest.mark.parametrize("arch", ARCHES.values(), ids=ARCHES.keys())
 
@@ -44,9 +45,10 @@ def verdict(arch: Arch, number: int, *args: int, audit: int | None = None) -> st
 @arches
 def test_every_call_of_the_table_stops_and_no_other(arch: Arch) -> None:
     always = {number for number, row in arch.rows().items() if not row.when}
+    refused = {number for number, row in arch.rows().items() if row.refused}
     sometimes = {number for number, row in arch.rows().items() if row.when}
     for number in range(500):
-        wanted = STOP if number in always else ALLOW
+        wanted = REFUSE if number in refused else STOP if number in always else ALLOW
         assert verdict(arch, number) == wanted, number
     assert all(verdict(arch, number, *[2**64 - 1] * 6) != FOREIGN for number in sometimes)
 
