@@ -21,7 +21,7 @@ _CALL, _RESULT = "call", "result"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A request that goes on with the conversation, was legal and was answered."""
+    """A request that goes on with the conversation, and is legal."""
 
     request: Request
     conversation: Conversation
@@ -55,10 +55,11 @@ def _marks(case: Case) -> SideMarks:
 
 
 def conversation_of(case: Case, request: Request) -> Conversation | None:
-    """What a request holds; None where it was cut, refused (P3), or asks no model."""
+    """What a request holds; None where it was cut, is illegal (P3), or asks no model. One that is
+    held at its arrival, and answered by nobody, has arrived all the same."""
     flavour = flavour_of(request.method, request.path)
     body = case.evidence.blobs.get(request.body)
-    if flavour is None or request.status == 0 or flavour.faults(body):
+    if flavour is None or flavour.faults(body):
         return None
     return flavour.read(body, request.path)
 

@@ -8,7 +8,6 @@ What breaks without any kill is told there, and is not counted again after kills
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,8 +24,7 @@ from chaos.report.visible import visible
 from chaos.results import ScheduleResult, SweepResult, Verdict
 
 VERSION = 1
-_WIDTH = 76  # columns of a rule and its statement
-_CELL = 18
+_CELL = 18  # columns
 _JUDGED = (Verdict.PASS, Verdict.VIOLATION)
 
 
@@ -158,7 +156,7 @@ def _head(subject: Subject, sweep: SweepResult) -> str:
     counts = count(all_results(sweep))
     return (
         f"target     {visible(subject.name)} {visible(subject.version)}, {subject.dialect}\n"
-        f"command    {visible(shlex.join(subject.command))}\n"
+        f"command    {visible(' '.join(subject.command))}\n"
         f"course     {counts.schedules} schedules, {counts.kills} kills ({counts.exact} proven "
         f"exact), {counts.inconclusive} inconclusive, {counts.errors} errors, "
         f"{sweep.seconds:.0f} s\n"
@@ -168,16 +166,16 @@ def _head(subject: Subject, sweep: SweepResult) -> str:
 def _table(rows: Sequence[Row]) -> str:
     if not rows:
         return "\nno schedule came to an end: nothing was judged\n"
-    lines = [f"\n{'rule':<{_WIDTH}}  {'without a kill':<{_CELL}}after kills"]
+    lines = [f"\n{'rule':<6}{'without a kill':<{_CELL}}{'after kills':<{_CELL}}"]
     for row in rows:
         if row.without_kill is not None:
-            what = f"{row.id:<4}{row.statement}"
-            lines.append(f"{what:<{_WIDTH}}  {row.without_kill!s:<{_CELL}}{row.after_kills}")
+            cells = f"{row.without_kill!s:<{_CELL}}{row.after_kills!s:<{_CELL}}"
+            lines.append(f"{row.id:<6}{cells}{row.statement}")
     whys: dict[str, list[str]] = {}
     for row in rows:
         if row.why:
             whys.setdefault(row.why, []).append(row.id)
-    lines += [f"{' '.join(ids)}  {why}" for why, ids in whys.items()]
+    lines += [f"{why}: {' '.join(ids)}" for why, ids in whys.items()]
     return "\n".join(lines) + "\n"
 
 

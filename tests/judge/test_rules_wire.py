@@ -22,7 +22,7 @@ def killed_in_the_tool() -> WireStory:
 
 def killed_at_the_request(**facts: Any) -> WireStory:
     """It dies as its first request arrives, answered by nothing."""
-    return WireStory("ship it", **facts).launch("run").ask(answered=False).die()
+    return WireStory("ship it", **facts).launch("run").ask(answered=False, status=0).die()
 
 
 def killed_before_the_second_request() -> WireStory:
