@@ -13,7 +13,7 @@ DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repe
 N    := 200
 SEED := 1
 
-.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo screenshots mutants random-mutants stress soak clean
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo screenshots mutants random-mutants stress soak targets clean
 
 venv: $(STAMP)
 
@@ -89,6 +89,10 @@ stress: $(STAMP)
 # The sound agent over all scenarios, 20 times: not one alarm. An hour and more.
 soak: $(STAMP)
 	$(BIN)/python -m tests.stress.soak
+
+# Real agents to certify, below .targets/ (npm, PyPI; versions in tests/targets/install.py).
+targets: $(STAMP)
+	$(BIN)/python -m tests.targets.install
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -93,7 +93,8 @@ class WireStory:
     def effect(self, name: str) -> WireStory:
         """Something happens outside."""
         argv = ("sh", "-c", f"echo {name}")
-        return self._event(Effect, pid=9, argv=argv, name=name, log="", holds_log=False)
+        how = {"log": "", "holds_log": False, "point": f"effect:{name}#1"}
+        return self._event(Effect, pid=9, argv=argv, name=name, **how)
 
     def result(self, text: str = "ok", index: int = 0) -> WireStory:
         """The result of a call of the last turn is remembered."""
