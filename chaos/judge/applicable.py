@@ -41,6 +41,6 @@ def not_applicable(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:
         rule.id: next(
             _MISSING[need] for need in rule.needs if need in _MISSING and not offers(facts, need)
         )
-        for rule in reversed(rules)
+        for rule in rules
         if rule.id not in judged and any(need in _MISSING for need in rule.needs)
     }

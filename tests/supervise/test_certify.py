@@ -1,0 +1,75 @@
+"""`chaos certify` on a small agent with its session in SQLite: sound, and with a fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaos.cli import main
+from chaos.target import load_target
+from tests.planted.support import ROOT
+
+SQLITE = f"""
+name = "small"
+about = "A small agent with its session in SQLite."
+dialect = "opaque"
+durable = ["~/.sqlite-agent/session.db", "~/.sqlite-agent/session.db-wal"]
+version = ["{{python}}", "-c", "print('small 7')"]
+[commands]
+run = ["{{python}}", "{ROOT}/tests/programs/sqlite_agent.py", "run", "{{prompt}}"]
+resume = ["{{python}}", "{ROOT}/tests/programs/sqlite_agent.py", "resume"]
+[env]
+MODEL_URL = "{{base_url}}"
+KEY = "{{api_key}}"
+FAULT = "%s"
+[exit_codes]
+completed = 0
+[shell]
+tool = "sh"
+"""
+
+
+def certify(tmp_path: Path, fault: str, budget: str = "8s") -> tuple[int, dict[str, Any]]:
+    file, table = tmp_path / "small.toml", tmp_path / "table.json"
+    file.write_text(SQLITE % fault, encoding="utf-8")
+    options = ["--budget", budget, "--jobs", "2", "--report", str(tmp_path / "report")]
+    code = main(["certify", str(file), *options, "--json", str(table)])
+    told: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
+    return code, told
+
+
+def test_a_sound_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = certify(tmp_path, "")
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert told["target"]["version"] == "small 7"
+    summary = told["report"]["summary"]
+    assert summary["kills"] == summary["exact"] >= 1
+    assert summary["inconclusive"] == summary["errors"] == 0
+    assert "P1" in next(line for line in out.splitlines() if line.startswith("not applicable"))
+    assert (tmp_path / "report/report.json").exists()
+
+
+def test_one_that_runs_its_tool_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = certify(tmp_path, "replay", "20s")
+    out = capsys.readouterr().out
+    assert code == 1, out
+    row = next(row for row in told["rules"] if row["id"] == "E2")
+    assert row["without_kill"]["broken"] == 0 < row["after_kills"]["broken"]
+    assert "  again     chaos replay " in out
+
+
+def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", "nobody"]) == 4
+    assert "no target 'nobody'" in capsys.readouterr().err
+
+
+def test_a_target_without_a_shell_is_asked_for_an_answer_only(tmp_path: Path) -> None:
+    from chaos.supervise.standard import standard_course
+
+    (tmp_path / "t.toml").write_text((SQLITE % "").partition("[shell]")[0], encoding="utf-8")
+    target = load_target(str(tmp_path / "t.toml"), ".")
+    assert [scenario.name for scenario in standard_course(target)] == ["certify-answer"]
