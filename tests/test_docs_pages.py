@@ -28,6 +28,7 @@ from chaos.provider.faults import KNOWN
 from chaos.scenario import parse_scenario
 from chaos.scenario_events import KINDS
 from chaos.target import OUTCOMES, Target, parse_target
+from chaos.transcript import KEYS as TRANSCRIPT_KEYS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -199,8 +200,15 @@ def test_the_example_is_a_target() -> None:
 
 
 def test_the_scenario_that_checks_it_is_one() -> None:
-    scenario = parse_scenario(blocks(TARGET_PAGE, "toml")[1], "hello.toml", lambda _: the_target())
+    scenario = parse_scenario(blocks(TARGET_PAGE, "toml")[2], "hello.toml", lambda _: the_target())
     assert scenario.target.name == "mine"
+
+
+def test_a_target_that_is_not_read_is_one_too() -> None:
+    target = parse_target(blocks(TARGET_PAGE, "toml")[1], "targets/other.toml")
+    assert target.session.shell is not None
+    assert target.session.shell.call("date") == {"cmd": "date"}
+    assert target.goes_on
 
 
 def accepted(text: str) -> set[str]:
@@ -218,9 +226,10 @@ def test_the_page_names_every_key_that_a_target_may_have_and_no_other() -> None:
     for table in ("commands", "exit_codes"):
         inside = accepted(text.replace(f"[{table}]", f"[{table}]\n{UNKNOWN} = 1"))
         keys |= {f"[{table}] {key}" for key in inside}
-    for table in ("limits", "warm"):
+    for table in ("limits", "warm", "shell"):
         inside = accepted(f"{text}[{table}]\n{UNKNOWN} = 1\n")
         keys |= {f"[{table}] {key}" for key in inside}
+    keys |= {f"[transcript] {key}" for key in TRANSCRIPT_KEYS}
     assert {first_code(row) for row in rows(section(TARGET_PAGE, "Every key"))[1:]} == keys
 
 
