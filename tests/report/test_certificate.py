@@ -87,7 +87,7 @@ def test_as_text() -> None:
         "course     2 schedules, 1 kills (1 proven exact), 0 inconclusive, 0 errors, 12 s",
     ]
     table = {line.split()[0]: line for line in lines if line and line[0] in "LPERX"}
-    assert table["R1"].split("  ")[0:2] == ["R1", "  ok 1"]
+    assert table["R1"].split()[:3] == ["R1", "ok", "1"]
     assert "BROKEN 1 of 1     an accepted prompt reaches the model again, and once" in table["R1"]
     assert "note       s: a note" in lines
     assert "fault 1    R1, after 1 of the kills; the smallest:" in lines
