@@ -61,7 +61,7 @@ class Script:
 
     turns: Sequence[Turn]
     api_key: str | None = None  # None: no key is asked for
-    unique_ids: bool = False  # no call gets an id that the conversation holds already
+    unique_ids: bool = False  # nothing gets an id that the conversation holds already
     side: SideMarks = NO_MARKS  # of requests that are no turns
 
 
@@ -120,8 +120,11 @@ def decide(
         reason = "unscripted: no turn answers this transcript"
         return error(400, reason, _unscripted(script.turns, conversation), flavour)
     index, turn = found
-    calls = (call.id for message in conversation.messages for call in message.calls)
-    reply = reply_of(turn, index, frozenset(calls) if script.unique_ids else ())
+    reply = reply_of(turn, index)
+    if script.unique_ids:
+        calls = (call.id for message in conversation.messages for call in message.calls)
+        earlier = sum(message.role == "assistant" for message in conversation.messages)
+        reply = replace(reply_of(turn, index, frozenset(calls)), number=earlier)
     whole = _render(reply, reported_usage(turn, index), conversation, flavour)
     return whole if fault is None else _spoil(whole, fault, flavour)
 

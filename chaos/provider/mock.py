@@ -147,7 +147,7 @@ class MockProvider:
         """Start serving a launch and return its base URL.
 
         `token` (URL-safe) tells launches apart, `faults` are by 1-based ordinal of the turn.
-        `api_key` None asks for no key; `unique_ids` gives no call an id that the conversation holds
+        `api_key` None asks for no key; `unique_ids` gives nothing an id that the conversation holds
         already, as real models do; `side` tells requests that are no turns.
         Connections of earlier launches are dropped, accepted or not.
         """

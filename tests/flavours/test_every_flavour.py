@@ -8,6 +8,7 @@ the two calls that it was answered by.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from chaos.flavours import FLAVOURS, Conversation, Flavour, Message, ToolUse, flavour_of
 from chaos.provider.exchange import Answer, Received, Script, decide
 from chaos.provider.faults import Fault
-from chaos.provider.script import ToolCall, Turn, reply_of
+from chaos.provider.script import ToolCall, Turn, When, reply_of
 
 RECORDED = Path(__file__).parent / "recorded"
 CALLS = (ToolCall.of("bash", {"command": "echo é"}), ToolCall.of("bash", {"command": "date"}))
@@ -260,6 +261,20 @@ def test_usage_is_told_in_its_own_words(flavour: Flavour) -> None:
     whole = json.loads(found.parts[0])
     assert whole.get("usage", whole.get("usageMetadata")) == COUNTERS[flavour.name]
     assert found.usage == {"prompt_tokens": 17, "completion_tokens": 13, "cached_tokens": 11}
+
+
+@pytest.mark.parametrize(
+    "flavour", FLAVOURS[:3], ids=lambda flavour: flavour.name
+)  # those with ids
+def test_the_same_turn_twice_gives_nothing_the_same_id(flavour: Flavour) -> None:
+    request = recorded(flavour, "plain", 1)  # it holds what the first turn said: call_0_0, call_0_1
+    again = (Turn("on it: é", CALLS, when=When(position=1)),)
+    known = set(re.findall(rb'"(?:call|msg)_\d[^"]*"', bytes(request.body)))
+    for unique in (True, False):
+        found = decide(request, flavour, Script(again, unique_ids=unique))
+        ids = set(re.findall(rb'"(?:call|msg)_\d[^"]*"', b"".join(found.parts)))
+        assert len(ids) > 1
+        assert ids.isdisjoint(known) is unique
 
 
 # -- refusals and faults --------------------------------------------------------------------------
