@@ -37,6 +37,7 @@ PURE = [
     "chaos/supervise/disturbed.py",
     "chaos/supervise/due.py",
     "chaos/supervise/naming.py",
+    "chaos/supervise/prompts.py",
     "chaos/supervise/rivals.py",
     "chaos/typed.py",
     "chaos/report/triage.py",

@@ -44,6 +44,7 @@ from chaos.evidence import (
 from chaos.judge.continuity import continuity, difference, where
 from chaos.judge.log import point_name, split_torn
 from chaos.points import EVENT, KillPoint, Phase, Schedule, Scope, told
+from chaos.transcript import line_name
 
 SIGKILL = 9
 
@@ -200,16 +201,21 @@ def _meaning(evidence: Evidence, kill: Kill) -> Iterator[str]:
     except UsageError:
         return  # said by `kill_faults`
     events = [e for e in evidence.of_launch(kill.launch) if e.order < kill.order]
-    for fault in _MEANING[point.source](events, kill, point, evidence.blobs):
+    for fault in _MEANING[point.source](events, kill, point, evidence):
         yield f"{kill.point}: {fault}"
 
 
-def _of_log(events: Sequence[Event], kill: Kill, point: KillPoint, blobs: Blobs) -> Iterator[str]:
+def _of_log(
+    events: Sequence[Event], kill: Kill, point: KillPoint, evidence: Evidence
+) -> Iterator[str]:
     """The killed call is the last that is recorded of the log."""
     writes = [e.point for e in events if isinstance(e, LogWrite)]
     name, tool = kill.call, None
     if kill.length:
-        name, tool = point_name(split_torn(blobs.get(kill.before))[1] + blobs.get(kill.payload))
+        blobs, facts = evidence.blobs, evidence.facts
+        line = split_torn(blobs.get(kill.before))[1] + blobs.get(kill.payload)
+        read = facts.dialect == "transcript"
+        name, tool = line_name(line, facts.transcript) if read else point_name(line)
     if point.name is not None and (name != point.name or point.detail not in (None, tool)):
         found = f"{name}[{tool}]" if tool else name
         yield f"the bytes handed over are of a {found}"
@@ -220,7 +226,7 @@ def _of_file(
     events: Sequence[Event],
     kill: Kill,
     point: KillPoint,
-    _blobs: Blobs,
+    _evidence: Evidence,
 ) -> Iterator[str]:
     """The killed call is the last that is recorded of a file (of the workspace, or one that holds
     the session), unless its process outlived it."""
@@ -238,10 +244,10 @@ def _of_file(
 
 
 def _of_effect(
-    events: Sequence[Event], kill: Kill, point: KillPoint, blobs: Blobs
+    events: Sequence[Event], kill: Kill, point: KillPoint, evidence: Evidence
 ) -> Iterator[str]:
     """The line handed over is the effect, which has happened as often as its number says."""
-    lines = blobs.get(kill.payload).decode("utf-8", "replace").split("\n")
+    lines = evidence.blobs.get(kill.payload).decode("utf-8", "replace").split("\n")
     if point.name is None:
         return  # a call need not make a whole effect: its position cannot be told from effects
     if point.name not in lines:
@@ -256,7 +262,7 @@ def _of_exchange(
     events: Sequence[Event],
     _kill: Kill,
     point: KillPoint,
-    _blobs: Blobs,
+    _evidence: Evidence,
 ) -> Iterator[str]:
     """The request had arrived, and of its answer as much was sent as the point says."""
     arrived = any(isinstance(e, Request) and e.ordinal == point.ordinal for e in events)
@@ -267,7 +273,7 @@ def _of_exchange(
         yield f"its answer had {'' if sent else 'not '}been sent"
 
 
-_MEANING: dict[str, Callable[[Sequence[Event], Kill, KillPoint, Blobs], Iterator[str]]] = {
+_MEANING: dict[str, Callable[[Sequence[Event], Kill, KillPoint, Evidence], Iterator[str]]] = {
     "log": _of_log,
     "file": _of_file,
     "state": _of_file,
