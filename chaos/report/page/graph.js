@@ -73,12 +73,10 @@ function draw(scenario, opened, redraw) {
     height = Math.max(height, y + 6);
   });
   const lines = s('g', { class: 'lines' });
-  const shown = new Set();
   const into = new Map();
   for (const [from, to, index] of scenario.graph.edges) {
     into.set(to, (into.get(to) ?? 0) + 1);
-    const first = scenario.graph.nodes.some(([node]) => node === to) && index === to;
-    if (first) lines.append(curve(spots.get(from), spots.get(to), 'first'));
+    if (index === to) lines.append(curve(spots.get(from), spots.get(to), 'first'));
   }
   const dots = scenario.graph.nodes.filter(([node]) => spots.get(node).own).map(([node]) => dot(scenario, node, spots, into));
   const width = 70 + Math.max(1, ...scenario.graph.nodes.map(([, depth]) => depth)) * COLUMN;
@@ -92,7 +90,7 @@ function draw(scenario, opened, redraw) {
     if (node === undefined) return;
     for (const [from, to] of scenario.graph.edges) {
       const way = to === node ? 'in' : from === node ? 'out' : undefined;
-      if (way && !shown.has(`${from} ${to}`)) over.append(curve(spots.get(from), spots.get(to), way));
+      if (way) over.append(curve(spots.get(from), spots.get(to), way));
     }
   };
   for (const kind of ['mouseover', 'focusin', 'mouseout', 'focusout']) svg.addEventListener(kind, kind.endsWith('out') ? () => show({ target: svg }) : show);
@@ -118,8 +116,7 @@ function dot(scenario, node, spots, into) {
 }
 
 function pill(x, y, count, place, open) {
-  const node = s('g', { class: 'pill', role: 'button', tabindex: '0', 'aria-label': `Show the ${count} images at ${place}`, onclick: open,
+  return s('g', { class: 'pill', role: 'button', tabindex: '0', 'aria-label': `Show the ${count} images at ${place}`, onclick: open,
     onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); open(); } } },
   s('rect', { x, y: y - 8, width: 92, height: 16, rx: 8 }), s('text', { x: x + 46, y: y + 4 }, `${count} images`));
-  return node;
 }

@@ -28,6 +28,10 @@ function besides() {
   ].filter(Boolean).map((words, index) => (index ? words : `Besides: ${words}`));
 }
 
+function verdictSign() {
+  return { pass: '✓', violation: '✕', known: '≈', inconclusive: '?' }[verdict().look];
+}
+
 function figure(value, name, title) {
   return h('div', { title }, h('dt', {}, name), h('dd', {}, value));
 }
@@ -35,11 +39,9 @@ function figure(value, name, title) {
 function headOf() {
   const head = data.head;
   const { look, words } = verdict();
-  const sign = { pass: '✓', violation: '✕', known: '≈', inconclusive: '?' }[look];
-  document.title = `${sign} ${words} — Killpoint`;
   return h('header', { class: 'head' },
     h('p', { class: 'mark' }, 'Killpoint'),
-    h('h1', { tabindex: '-1', id: 'top' }, h('span', { class: `badge ${look}`, 'aria-hidden': 'true' }, sign), words),
+    h('h1', { tabindex: '-1', id: 'top' }, h('span', { class: `badge ${look}`, 'aria-hidden': 'true' }, verdictSign()), words),
     besides().length ? h('p', { class: 'besides' }, `${besides().join(', ')}.`) : null,
     head.interrupted ? h('p', { class: 'interrupted' }, 'The sweep was interrupted; this is what it knew.') : null,
     head.command ? command(head.command) : null,

@@ -20,12 +20,13 @@ function grown(story) {
 // The row that a violation names by its line: the one of that number that stood last when it broke.
 function accused(rows, violation) {
   if (violation?.line === undefined) return undefined;
-  return rows.findLast((row) => row.number === violation.line
-    && (violation.order === undefined ? row.born.launch <= (violation.launch ?? Infinity)
-      : row.born.order <= violation.order && row.born.launch <= (violation.launch ?? Infinity)));
+  const { line, launch = Infinity, order = Infinity } = violation;
+  return rows.findLast((row) => row.number === line && row.born.launch <= launch && row.born.order <= order);
 }
 
-function lineOf(row, sign, mark, firstKill) {
+const MARKS = { lost: '−', torn: '~', added: '+', old: '' };
+
+function lineOf(row, mark, firstKill) {
   const facts = row.torn !== undefined ? [h('span', { class: 'fact' }, `torn: ${number(row.torn, 'byte')}, no LF`)]
     : row.facts.length ? row.facts.map(([seq, words]) => factOf(seq, words))
       : [h('span', { class: 'fact' }, 'cannot be read as facts')];
@@ -34,7 +35,7 @@ function lineOf(row, sign, mark, firstKill) {
   return h('li', { class: `line ${state}${row.gone ? ' gone' : ''}${mark ? ' accused' : ''}`, 'data-order': row.born.order },
     h('details', {},
       h('summary', {},
-        h('span', { class: 'sign', 'aria-hidden': 'true' }, mark ? '▸' : sign[state]),
+        h('span', { class: 'sign', 'aria-hidden': 'true' }, mark ? '▸' : MARKS[state]),
         h('span', { class: 'unseen' }, name),
         h('span', { class: 'number' }, String(row.number)),
         h('span', { class: 'facts' }, facts, row.gone ? h('span', { class: 'taken' }, `gone in launch ${row.gone.launch + 1}`) : null)),
@@ -60,9 +61,8 @@ function logOf(story, around) {
   const rows = grown(story);
   const guilty = accused(rows, story.violations[0]);
   const kills = new Map(story.kills.map((kill) => [kill.order, kill]));
-  const sign = { lost: '−', torn: '~', added: '+', old: '' };
   const items = [];
-  let told = new Set();
+  const told = new Set();
   let launch = -1;
   for (const row of rows) {
     if (row.born.launch !== launch) {
@@ -70,10 +70,9 @@ function logOf(story, around) {
         if (!told.has(kill.order) && launchOf(story, kill) < row.born.launch) items.push(killLine(kill, told));
       }
       launch = row.born.launch;
-      items.push(h('li', { class: 'launch' }, story.launches[launch].name, ...[story.launches[launch].found.map((what) => ` · ${what}`)].flat()));
+      items.push(h('li', { class: 'launch' }, story.launches[launch].name, story.launches[launch].found.map((what) => ` · ${what}`)));
     }
-    const before = [...kills.keys()].every((order) => !told.has(order));
-    items.push(lineOf(row, sign, row === guilty, !before));
+    items.push(lineOf(row, row === guilty, told.size > 0));
     items.at(-1).guilty = row === guilty;
     if (kills.has(row.born.order)) items.push(killLine(kills.get(row.born.order), told));
   }

@@ -27,7 +27,7 @@ function show(moved) {
   } else {
     overview ??= overviewOf();
     page.replaceChildren(...overview);
-    verdictTitle();
+    document.title = `${verdictSign()} ${verdict().words} — Killpoint`;
     scrollTo(0, height);
   }
   if (moved) (one ? document.getElementById('top') : last() ?? document.getElementById('top')).focus({ preventScroll: true });
@@ -39,11 +39,6 @@ function addressed() {
   } catch {
     return ''; // somebody's half of an address
   }
-}
-
-function verdictTitle() {
-  const { look, words } = verdict();
-  document.title = `${{ pass: '✓', violation: '✕', known: '≈', inconclusive: '?' }[look]} ${words} — Killpoint`;
 }
 
 // The cell of the map that was gone from.

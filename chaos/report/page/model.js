@@ -40,7 +40,7 @@ function eventsOf(story) {
 // Where a kill fell, as the map names it.
 function placeOf(one) {
   const [heading, place] = one.scenario.rows[one.row];
-  return { heading, place, phase: one.label };
+  return { heading, place };
 }
 
 // The story that is told for a schedule: its own, or that of the schedule that judged its image.
@@ -64,9 +64,7 @@ function replay(one) {
 // The command that makes a schedule again from the scenario file. A selection chooses among
 // schedules of the first level; what follows from one is explored from there.
 function again(one) {
-  const parts = one.schedule.split('; ');
   const first = one.kills < 2 ? one : one.scenario.schedules.find(
     (other) => other.kills === 1 && one.schedule.startsWith(`${other.schedule};`)) ?? one;
-  const words = ['chaos', 'run', one.scenario.path, '-k', first.id, ...data.again];
-  return parts.length ? words.map(quoted).join(' ') : '';
+  return ['chaos', 'run', one.scenario.path, '-k', first.id, ...data.again].map(quoted).join(' ');
 }

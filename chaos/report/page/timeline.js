@@ -2,8 +2,6 @@
 // Drawn to order and not to time: what matters is who came first, and most of the time passes while
 // programs start. The time stands in each row.
 
-const LANE_NAMES = { agent: 'agent', log: 'log', provider: 'provider', tools: 'tools', outside: 'outside world', kills: 'kills' };
-
 function timelineOf(story) {
   const marked = new Map();
   for (const violation of story.violations) if (violation.order !== undefined) marked.set(violation.order, violation);
@@ -11,18 +9,16 @@ function timelineOf(story) {
   const rows = [];
   story.launches.forEach((launch, index) => {
     const own = events.filter((event) => event.launch === index);
-    const killed = own.some((event) => event.kind === 'KILL');
     const dead = own.findIndex((event) => event.kind === 'KILL');
     rows.push(launchRow(launch, own[0]));
     own.forEach((event, at) => {
-      const alive = !killed || at <= dead;
-      rows.push(eventRow(event, alive, marked.get(event.order), asking(own, at)));
+      rows.push(eventRow(event, dead < 0 || at <= dead, marked.get(event.order), asking(own, at)));
     });
     if (!launch.killed) rows.push(endRow(launch));
   });
   if (story.more) rows.push(h('li', { class: 'more' }, `… ${number(story.more, 'event')} more in the evidence`));
   return h('div', { class: 'timeline' },
-    h('div', { class: 'lanes legend', 'aria-hidden': 'true' }, data.lanes.map((lane) => h('span', { class: `name in-${lane}` }, LANE_NAMES[lane]))),
+    h('div', { class: 'lanes legend', 'aria-hidden': 'true' }, data.lanes.map((lane) => h('span', { class: `name in-${lane}` }, lane === 'outside' ? 'outside world' : lane))),
     h('ol', { onkeydown: stepOver }, rows));
 }
 
