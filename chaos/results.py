@@ -72,6 +72,7 @@ class ScenarioResult:
     seconds: float
     error: str = ""  # why there are no schedules, where the baseline itself failed
     notes: tuple[str, ...] = ()  # what the user should know and no rule calls a fault
+    not_applicable: Mapping[str, str] = field(default_factory=dict)  # rule -> why it cannot be seen
 
 
 @dataclass(frozen=True, slots=True)

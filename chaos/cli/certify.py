@@ -26,7 +26,7 @@ from chaos.target import Target, TargetNotFound, load_target
 from chaos.whole import write_whole
 
 STDOUT = "-"
-_VERSION_LIMIT_S = 30.0
+_VERSION_LIMIT_S = 120.0
 _UNKNOWN = "(version unknown)"
 
 
@@ -93,7 +93,8 @@ def _version(target: Target) -> str:
             )
         except (OSError, subprocess.TimeoutExpired):
             return _UNKNOWN
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    said = done.stdout if done.stdout.strip() else done.stderr
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     return lines[-1] if lines and done.returncode == 0 else _UNKNOWN
 
 

@@ -49,10 +49,13 @@ def only_appended(case: Case) -> Iterator[Violation]:
 
 
 def one_result_a_call(case: Case) -> Iterator[Violation]:
-    """In a transcript: at the end, each call has exactly one result, and each result has a call."""
+    """In a transcript: at the end, each call has one result, and each result has a call. Fails at a
+    second result and at a result of no call; and, where nothing was killed, at a call without one:
+    what a kill left of a call may stand there for ever, if the model is told (P3, E6)."""
     end = case.end
     if end is None:
         return
+    killed = any(launch.killed for launch in case.evidence.launches)
     lines = _read(case, end.launch)
     calls = Counter(ident for line in lines for ident in line.calls)
     results = Counter(ident for line in lines for ident in line.results)
@@ -60,7 +63,7 @@ def one_result_a_call(case: Case) -> Iterator[Violation]:
         if not calls[ident]:
             what = f"result of {ident!r} answers no call"
             yield broken("L6", what, "a call of this id", "none", Where(end.launch))
-        elif results[ident] != calls[ident]:
+        elif results[ident] > calls[ident] or (results[ident] < calls[ident] and not killed):
             what = f"call {ident!r} has not one result"
             yield broken("L6", what, calls[ident], results[ident], Where(end.launch))
 

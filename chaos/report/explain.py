@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.evidence import Evidence, Kill
-from chaos.judge import unaccounted
+from chaos.judge import RULES, unaccounted
+from chaos.judge.applicable import statements as judged_by
 from chaos.points import Schedule
 from chaos.report.counts import presentable
 from chaos.report.meaning import kill_meaning
@@ -70,6 +71,8 @@ def explain(
     result = presentable(result)
     lines = [f"{result.verdict}  {visible(result.id)}"]
     rules = dict.fromkeys(violation.id for violation in result.violations)
+    if result.evidence is not None:  # what a rule promises depends on what it can see
+        statements = {**statements, **judged_by(RULES, result.evidence.facts)}
     lines += [_labelled(ident, statements.get(ident, "")) for ident in rules]
     if not _kill_says_it_all(result):
         lines.append(_labelled("schedule", visible(result.schedule)))

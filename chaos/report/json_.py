@@ -41,8 +41,10 @@ def json_report(
 
 
 def _scenario(scenario: ScenarioResult, artifacts: Mapping[str, str]) -> dict[str, Any]:
-    notes = {"notes": list(scenario.notes)} if scenario.notes else {}
-    return notes | {
+    told: dict[str, Any] = {"notes": list(scenario.notes)} if scenario.notes else {}
+    if scenario.not_applicable:
+        told["not_applicable"] = dict(scenario.not_applicable)
+    return told | {
         "name": scenario.name,
         "points": list(scenario.points),
         "schedules": [_schedule(result, artifacts) for result in results_of(scenario)],

@@ -33,7 +33,14 @@ def scenario_line(scenario: ScenarioResult) -> str:
         f"{counts.exact:>6} {states:>7} {scenario.seconds:>10.1f}  "
         f"{_verdicts(counts)}{_closure(scenario.closure)}\n"
         + "".join(f"  {visible(note)}\n" for note in scenario.notes)
+        + _not_applicable(scenario)
     )
+
+
+def _not_applicable(scenario: ScenarioResult) -> str:
+    """What the dialect of the target does not show has not passed."""
+    ids = " ".join(scenario.not_applicable)
+    return f"  not applicable, since its session is not read so far: {ids}\n" if ids else ""
 
 
 def schedule_lines(scenario: ScenarioResult) -> str:

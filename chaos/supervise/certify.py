@@ -24,7 +24,7 @@ from chaos.scenario import Scenario
 from chaos.supervise.conclude import conclude
 from chaos.supervise.fitness import check_reference
 from chaos.supervise.pools import Pool, answer, pool
-from chaos.supervise.progress import unsteady
+from chaos.supervise.progress import unjudged, unsteady
 from chaos.supervise.schedules import points_of, schedule_id, schedules_of
 from chaos.supervise.sweep import one_interruption
 from chaos.supervise.telling import telling
@@ -145,4 +145,5 @@ class _Course:
             seconds=sum(result.seconds for result in done),
             error=self._error,
             notes=tuple(notes),
+            not_applicable=unjudged(self._references),
         )

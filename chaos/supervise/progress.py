@@ -8,12 +8,14 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.evidence import Evidence, FileChange, LogWrite, StateWrite
 from chaos.explore.walk import Walk
 from chaos.explore.work import Branch, Explored, Work
+from chaos.judge import RULES
+from chaos.judge.applicable import not_applicable
 from chaos.options import FAULTS, SweepOptions
 from chaos.points import POWER_LOSS, Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
@@ -149,6 +151,7 @@ class Progress:
             seconds=sum(result.seconds for result in done),
             error=self.error,
             notes=self._notes,
+            not_applicable=unjudged(self._references),
         )
 
     def _units(self, level: Iterable[tuple[Schedule, list[Branch]]]) -> list[Unit]:
@@ -179,6 +182,11 @@ def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:
     ]
     yield Schedule(), [baseline, *together]
     yield from groups[1:] if together else groups
+
+
+def unjudged(references: Sequence[Evidence]) -> Mapping[str, str]:
+    """The rules that the target's dialect gives no evidence for, and why."""
+    return not_applicable(RULES, references[0].facts) if references else {}
 
 
 def unsteady(reference: Evidence) -> Iterator[str]:

@@ -77,6 +77,10 @@ def test_a_log_that_is_always_written_anew_may_change() -> None:
     ]
 
 
+def test_a_call_that_a_kill_left_without_a_result_may_stay_so() -> None:
+    assert said(story(lines(USER, CALL, RESULTS[0]), killed=True)) == []
+
+
 def test_a_call_without_a_result_and_one_with_two() -> None:
     assert said(story(lines(USER, CALL, RESULTS[0], RESULTS[0]))) == [
         "L6 call 'a' has not one result: expected 1, found 2 at launch 1 (run)",
