@@ -7,6 +7,7 @@ name.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,6 +46,11 @@ class Context:
             return 1
         lines = _lines(known.source)
         return next((lines[keys] for keys in _telling(known, result) if keys in lines), 1)
+
+    def again(self, result: ScheduleResult) -> list[str]:
+        """The command that runs it again, where there is a failure file."""
+        file = self.artifacts.get(result.id)
+        return [f"chaos replay {shlex.quote(file)}"] if file else []
 
 
 def _telling(scenario: Scenario, result: ScheduleResult | None) -> list[Keys]:

@@ -62,7 +62,7 @@ def _of_fault(fault: Fault, scenario: ScenarioResult, context: Context) -> str:
         *(kill_meaning(kill) for kill in kills),
         parts.what,
         *(f"{label} {text}" for label, text in labelled if text),
-        *_again(result, context),
+        *context.again(result),
         *([f"and in {number_of(more, 'more schedule')}"] if more else []),
     ]
     title = f"{first.id}: {context.statements.get(first.id, 'broken')}"
@@ -75,13 +75,8 @@ def _of_unproven(scenario: ScenarioResult, context: Context) -> Iterator[str]:
         alike = [result for result in results_of(scenario) if result.verdict is verdict]
         for first in alike[:1]:
             more = [f"and {len(alike) - 1} more"] if len(alike) > 1 else []
-            lines = [*first.why.splitlines()[:5], *_again(first, context), *more]
+            lines = [*first.why.splitlines()[:5], *context.again(first), *more]
             yield _command(context, scenario, first, f"{verdict}: {first.id}", lines)
-
-
-def _again(result: ScheduleResult, context: Context) -> list[str]:
-    file = context.artifacts.get(result.id)
-    return [f"chaos replay {file}"] if file else []
 
 
 def _command(

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from xml.etree import ElementTree as ET
 
 from chaos.report.context import Context
-from chaos.report.counts import Counts, all_results, count, results_of
+from chaos.report.counts import all_results, count, results_of
 from chaos.report.explain import explain
 from chaos.report.known import accepted
 from chaos.report.triage import Fault
@@ -35,14 +35,15 @@ def junit_report(sweep: SweepResult, faults: Sequence[Fault], context: Context) 
     """An XML document. `faults` are those of the sweep."""
     known = accepted(context.known, faults)
     root = ET.Element("testsuites", name="chaos", time=f"{sweep.seconds:.3f}")
-    root.attrib |= _sums(count(all_results(sweep)), len(known))
+    root.attrib |= _sums(tuple(all_results(sweep)), known)
     writer = _Writer(context, known)
     root.extend(writer.suite(scenario, sweep.seed) for scenario in sweep.scenarios)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _sums(counts: Counts, skipped: int) -> dict[str, str]:
+def _sums(results: Sequence[ScheduleResult], known: Collection[str]) -> dict[str, str]:
+    counts, skipped = count(results), sum(result.id in known for result in results)
     sums = {
         "tests": counts.schedules,
         "failures": counts.violations - skipped,
@@ -67,7 +68,7 @@ class _Writer:
             file=visible(self._context.file(scenario)),
             time=f"{scenario.seconds:.3f}",
         )
-        suite.attrib |= _sums(count(results), _among(results, self._known))
+        suite.attrib |= _sums(results, self._known)
         properties = ET.SubElement(suite, "properties")
         for name, value in (("seed", seed), ("launch", self._context.launch)):
             ET.SubElement(properties, "property", name=name, value=str(value))
@@ -102,17 +103,12 @@ class _Writer:
         return problem
 
     def _body(self, result: ScheduleResult, said: Sequence[str]) -> str:
-        context, artifact = self._context, self._context.artifacts.get(result.id)
+        context = self._context
         if self._explained < EXPLAINED:
             self._explained += 1
-            text = explain(result, context.statements, artifact)
+            text = explain(result, context.statements, context.artifacts.get(result.id))
         else:
-            again = [f"chaos replay {artifact}"] if artifact else []
-            text = "\n".join([result.schedule, *said, *again])
+            text = "\n".join([result.schedule, *said, *context.again(result)])
         if len(text) > _BODY:
             text = f"{text[:_BODY]}\n… cut; the report folder has it all"
         return "\n".join(map(visible, text.splitlines()))
-
-
-def _among(results: Sequence[ScheduleResult], known: Collection[str]) -> int:
-    return sum(result.id in known for result in results)
