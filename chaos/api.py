@@ -83,17 +83,13 @@ class Harness:
         return points_of(self._reference(_loaded(scenario)))
 
     def schedules(
-        self,
-        scenario: Scenario | File,
-        *,
-        phases: Iterable[str] | None = None,
-        torn: str = "ends",
+        self, scenario: Scenario | File, *, phases: Iterable[str] | None = None
     ) -> list[Schedule]:
         """Every schedule with one kill that the scenario selects, after the one without a kill.
-        `phases` and `torn` as in `sweep`. Raises ChaosError."""
+        `phases` as in `sweep`. Raises ChaosError."""
         scenario = _loaded(scenario)
         wanted = scenario.kill.phases if phases is None else _phases(phases)
-        branches = schedules_of(scenario, self._reference(scenario), wanted, torn)
+        branches = schedules_of(scenario, self._reference(scenario), wanted, "ends")
         return [Schedule(), *(branch.schedule for branch in branches)]
 
     def run(self, scenario: Scenario | File, kill: Kill = None) -> Run:

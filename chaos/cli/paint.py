@@ -14,8 +14,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -70,12 +69,7 @@ def set_apart(text: str) -> Text:
     from rich.text import Text  # as above
 
     drawn = Text(text)
-    for pattern, style in _compiled():
-        for match in pattern.finditer(text):
-            drawn.stylize(style, *match.span(1 if pattern.groups else 0))
+    for pattern, style in _SET_APART:
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            drawn.stylize(style, *match.span(1 if match.re.groups else 0))
     return drawn
-
-
-@cache
-def _compiled() -> list[tuple[re.Pattern[str], Any]]:
-    return [(re.compile(pattern, re.MULTILINE), style) for pattern, style in _SET_APART]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from chaos.cli.output import complain, failing_well
 from chaos.cli.paint import in_colour, is_plain_terminal, painted, set_apart
@@ -28,22 +28,6 @@ _MOST_TRACKS = 4
 _TIMES_A_SECOND = 4
 _BAR = 24  # columns
 _NARROW = 72  # columns: no bar below this
-
-
-class Screen(Protocol):
-    """Takes text and shows progress, or not."""
-
-    def open(self) -> None:
-        """The sweep is at work."""
-
-    def write(self, text: str) -> None:
-        """A part of the report, LF included."""
-
-    def tick(self) -> None:
-        """Something was done."""
-
-    def close(self) -> None:
-        """No progress any more. May be called at any time, and more than once."""
 
 
 def screen_for(
@@ -73,6 +57,7 @@ class Lines:
         """Nothing to do."""
 
     def write(self, text: str) -> None:
+        """A part of the report, LF included."""
         self._write(painted(text, self._stream))
         self._last = time.monotonic()
 
@@ -91,7 +76,7 @@ class Lines:
 
 
 class Live:
-    """A terminal."""
+    """A terminal. It may be closed at any time, and more than once."""
 
     def __init__(self, stream: TextIO, tally: Tally) -> None:
         # Slow to import, and of no use in CI.
@@ -128,6 +113,9 @@ class Live:
     def close(self) -> None:
         if self._live.is_started:
             self._live.stop()
+
+
+Screen = Lines | Live
 
 
 class _Board:
