@@ -22,6 +22,32 @@ Message = dict[str, object]
 
 
 class Session:
+    """What was said, and what of it is stored. A kind of storage is a subclass."""
+
+    said: list[dict]
+
+    def say(self, message: dict) -> None:
+        raise NotImplementedError
+
+    def begin(self, call: str) -> bool:
+        """Note that a tool starts; False: it had started before."""
+        raise NotImplementedError
+
+    def open_calls(self) -> list[dict]:
+        asked = [call for message in self.said for call in message.get("tool_calls", ())]
+        known = {message.get("tool_call_id") for message in self.said}
+        return [call for call in asked if call["id"] not in known]
+
+    def work(self) -> None:
+        """Until the model has said the last word."""
+        while self.said and (self.open_calls() or self.said[-1]["role"] != "assistant"):
+            for call in self.open_calls():
+                output = run_tool(call) if self.begin(call["id"]) else "unknown: interrupted"
+                self.say({"role": "tool", "tool_call_id": call["id"], "content": output})
+            self.say(ask(self.said))
+
+
+class Database(Session):
     def __init__(self) -> None:
         folder = Path("~/.sqlite-agent").expanduser()
         folder.mkdir(exist_ok=True)
@@ -45,24 +71,13 @@ class Session:
         self._stored = len(self.said)
 
     def begin(self, call: str) -> bool:
-        """Note that a tool starts; False: it had started before."""
         with contextlib.suppress(sqlite3.IntegrityError):
             self._db.execute("INSERT INTO begun VALUES (?)", (call,))
             return True
         return FAULT == "replay"
 
-    def open_calls(self) -> list[dict]:
-        asked = [call for message in self.said for call in message.get("tool_calls", ())]
-        known = {message.get("tool_call_id") for message in self.said}
-        return [call for call in asked if call["id"] not in known]
-
     def work(self) -> None:
-        """Until the model has said the last word."""
-        while self.said and (self.open_calls() or self.said[-1]["role"] != "assistant"):
-            for call in self.open_calls():
-                output = run_tool(call) if self.begin(call["id"]) else "unknown: interrupted"
-                self.say({"role": "tool", "tool_call_id": call["id"], "content": output})
-            self.say(ask(self.said))
+        super().work()
         self.store()
 
 
@@ -86,9 +101,13 @@ def run_tool(call: dict) -> str:
     return done.stdout + done.stderr + f"exit code {done.returncode}"
 
 
-session = Session()
-if sys.argv[1] == "run":
-    prompt = {"role": "user", "content": sys.argv[2]}
-    if session.said[-1:] != [prompt]:  # else an earlier start of this command has said it
-        session.say(prompt)
-session.work()
+def main(session: Session) -> None:
+    if sys.argv[1] == "run":
+        prompt = {"role": "user", "content": sys.argv[2]}
+        if session.said[-1:] != [prompt]:  # else an earlier start of this command has said it
+            session.say(prompt)
+    session.work()
+
+
+if __name__ == "__main__":
+    main(Database())
