@@ -16,6 +16,7 @@ from chaos.options import SweepOptions
 from chaos.scenario import Scenario
 
 _STDERR_LINES = 8
+_NOT_LET_IN = (401, 403)
 _WITHOUT_FACTS = ("kill", "signal", "error")  # families that need no log of facts
 
 
@@ -62,6 +63,14 @@ def _model(scenario: Scenario, reference: Evidence) -> Iterator[str]:
             f"{scenario.target.path}: expected the target to ask the model at {{base_url}}, found "
             f"{', '.join(paths) or 'no request'} in the run without a kill ({_ended(launch)})"
             f"{_last_lines(reference, launch)}"
+        )
+        return
+    refused = next((request for request in requests if request.status in _NOT_LET_IN), None)
+    if refused is not None and all(request.status != 200 for request in requests):
+        yield (
+            f"{scenario.target.path}: expected the target to send the key {{api_key}}, found its "
+            f"requests answered {refused.status} ({refused.reason}) in the run without a kill"
+            f"{_last_lines(reference, reference.launches[0])}"
         )
 
 

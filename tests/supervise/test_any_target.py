@@ -198,6 +198,7 @@ def test_what_a_sweep_cannot_do_without_facts_is_said() -> None:
     [
         (("session.db", "elsewhere.db"), r"expected the target to write files that match"),
         (('{base_url}"', '{base_root}/v7"'), r"expected the target to ask the model at .*, found"),
+        (("{api_key}", "mine"), r"expected the target to send the key .*, found .* answered 401"),
     ],
 )
 def test_a_target_that_is_not_seen_is_told(change: tuple[str, str], message: str) -> None:
