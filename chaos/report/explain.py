@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from chaos.evidence import Evidence, Kill
+from chaos.evidence import Evidence, Kill, Launch
 from chaos.judge import RULES, unaccounted
 from chaos.judge.applicable import statements as judged_by
 from chaos.points import Schedule
@@ -21,6 +21,8 @@ from chaos.report.timeline import (
     facts_around,
     kill_in_words,
     launch_name,
+    log_at,
+    number_in,
     processes_beside,
     timeline,
 )
@@ -134,9 +136,11 @@ def _value(label: str, text: str) -> Iterator[str]:
 def _found(result: ScheduleResult, evidence: Evidence) -> Iterator[str]:
     secret = evidence.facts.secret
     first = result.violations[0] if result.violations else None
-    order = _number(first, "order")
-    title, log = _log(evidence, first, order)
-    yield from _section(f"  log       {title}", facts_around(log, _number(first, "line")), secret)
+    order = number_in(first, "order")
+    at, log = log_at(evidence, first)
+    launch = at if isinstance(at, Launch) else None
+    when = f"after {launch_name(evidence, launch.index)}" if launch else "as it was then"
+    yield from _section(f"  log       {when}", facts_around(log, number_in(first, "line")), secret)
     yield from _section("  happened", _around(evidence, order), secret)
     yield from _section(*_last_words(evidence, first), secret)
     yield from _section("  lost      replies that were paid for", unaccounted(evidence), secret)
@@ -146,20 +150,6 @@ def _section(title: str, lines: list[str], secret: str) -> Iterator[str]:
     if lines:
         yield title
         yield from (f"    {without_secret(line, secret)}" for line in lines)
-
-
-def _log(evidence: Evidence, violation: Violation | None, order: int | None) -> tuple[str, bytes]:
-    """The log that a violation speaks of: at its event, after its launch, or at the end."""
-    for event in evidence.events:
-        if event.order == order and hasattr(event, "log"):
-            return "as it was then", evidence.blobs.get(event.log)
-    launch = _number(violation, "launch")
-    if not evidence.launches:
-        return "", b""
-    index = len(evidence.launches) - 1 if launch is None else launch
-    index = min(max(index, 0), len(evidence.launches) - 1)
-    name = launch_name(evidence, index)
-    return f"after {name}", evidence.blobs.get(evidence.launches[index].log_after)
 
 
 def _around(evidence: Evidence, order: int | None) -> list[str]:
@@ -182,7 +172,7 @@ def _around(evidence: Evidence, order: int | None) -> list[str]:
 
 def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, list[str]]:
     """The last lines on stderr of the launch in question."""
-    launch = _number(violation, "launch")
+    launch = number_in(violation, "launch")
     chosen = [item for item in evidence.launches if launch in (None, item.index)]
     for item in reversed(chosen):
         text = evidence.blobs.get(item.stderr).decode("utf-8", "replace")
@@ -191,8 +181,3 @@ def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, l
             secret = evidence.facts.secret  # taken out before a cut could leave half of it
             return title, [visible(without_secret(line, secret), _WIDE) for line in lines]
     return "", []
-
-
-def _number(violation: Violation | None, key: str) -> int | None:
-    value = violation.evidence.get(key) if violation else None
-    return value if isinstance(value, int) else None

@@ -32,6 +32,7 @@ from chaos.evidence import (
 from chaos.judge.log import Fact, read_log
 from chaos.points import KillPoint, Phase
 from chaos.report.visible import visible
+from chaos.results import Violation
 
 _SHORT = 100  # characters of a command line or a message
 _WORD, _WORD_SHOWN = 60, 24  # characters of one word of it; of one that is longer
@@ -71,6 +72,25 @@ def launch_end(launch: Launch) -> str:
     if launch.signal is not None:
         return f"ended by signal {launch.signal}"
     return f"exit code {launch.exit_code}"
+
+
+def number_in(violation: Violation | None, key: str) -> int | None:
+    """Where a violation points: its `launch` (0-based), `line` or `order`."""
+    value = violation.evidence.get(key) if violation else None
+    return value if isinstance(value, int) else None
+
+
+def log_at(evidence: Evidence, violation: Violation | None) -> tuple[Event | Launch | None, bytes]:
+    """The log that a violation speaks of, and when it was so: at its event, after its launch, or at
+    the end."""
+    order, index = number_in(violation, "order"), number_in(violation, "launch")
+    for event in evidence.events:
+        if event.order == order and hasattr(event, "log"):
+            return event, evidence.blobs.get(event.log)
+    named = [launch for launch in evidence.launches if launch.index == index]
+    for launch in named or evidence.launches[-1:]:
+        return launch, evidence.blobs.get(launch.log_after)
+    return None, b""
 
 
 def facts_around(log: bytes, line: int | None, before: int = 3, after: int = 2) -> list[str]:

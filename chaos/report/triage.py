@@ -25,12 +25,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaos.damage import Damage
-from chaos.evidence import Evidence
+from chaos.evidence import Evidence, Launch
 from chaos.judge import RULES, judge
 from chaos.judge.history import history_of, tool_calls
 from chaos.judge.log import LF, read_log
 from chaos.points import DAMAGE, Phase, Schedule, told
 from chaos.report.counts import results_of
+from chaos.report.timeline import log_at, number_in
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
 
 NO_KILL = "no-kill"
@@ -157,20 +158,16 @@ def _fingerprint(result: ScheduleResult, anyway: frozenset[str]) -> str:
     if result.evidence is None:
         return f"{first} {UNKNOWN}"
     told = [violation for violation in result.violations if violation.id == first]
-    earliest = min(told, key=lambda v: (_number(v, "line") or 0, _number(v, "order") or 0))
+    earliest = min(told, key=lambda v: (number_in(v, "line") or 0, number_in(v, "order") or 0))
     return f"{first} {' > '.join(map(_plain, _around(result.evidence, earliest)))}"
 
 
 def _around(evidence: Evidence, violation: Violation) -> tuple[str, str]:
     """By the event, the line or the launch that the violation names, in this order."""
-    order, line = _number(violation, "order"), _number(violation, "line")
-    for event in evidence.events:
-        if event.order == order and hasattr(event, "log"):
-            return _doing(evidence.blobs.get(event.log)), type(event).__name__.lower()
-    index = _number(violation, "launch")
-    if index is None or not 0 <= index < len(evidence.launches):
-        index = len(evidence.launches) - 1
-    log = evidence.blobs.get(evidence.launches[index].log_after) if evidence.launches else b""
+    at, log = log_at(evidence, violation)
+    if not isinstance(at, Launch | None):
+        return _doing(log), type(at).__name__.lower()
+    line = number_in(violation, "line")
     if line is None:
         return _doing(log), END
     before = LF.join(log.split(LF)[: line - 1]) + LF
@@ -190,11 +187,6 @@ def _doing(log: bytes) -> str:
     turn = history.calls[-1].key[:2]
     waiting = (call.result is None for call in history.calls if call.key[:2] == turn)
     return UNANSWERED if any(waiting) else ANSWERED
-
-
-def _number(violation: Violation, key: str) -> int | None:
-    value = violation.evidence.get(key)
-    return value if isinstance(value, int) else None
 
 
 def _plain(name: str) -> str:
