@@ -43,7 +43,7 @@ function cardOf(scenario) {
   });
   return h('article', { class: scenario.schedules.length > MOST_NARROW ? 'card large' : 'card', 'aria-label': scenario.name },
     h('h3', {}, breakable(scenario.name)),
-    h('p', { class: 'counts' }, [...counts].map(([look, count]) => `${number(count)} ${look.name}`).join(', ')),
+    h('p', { class: 'counts' }, [...counts].map(([look, count]) => `${number(count)} ${look.name}`).join(', ') || 'nothing run'),
     h('table', {},
       widths(rows, scenario.schedules.length > MOST_NARROW ? 26 : 5),
       h('thead', {}, h('tr', {}, h('td', {}), data.columns.map((name) => h('th', { scope: 'col' }, name)))),
