@@ -10,6 +10,7 @@ from pathlib import Path
 from chaos.cli.output import near, say, show
 from chaos.errors import ScenarioError, UsageError
 from chaos.judge import STATEMENTS
+from chaos.report.counts import number_of
 from chaos.report.explain import explain
 from chaos.report.failure import read_failure, write_failure
 from chaos.report.visible import visible
@@ -71,7 +72,7 @@ def _finds(profile: str, folder: Path, source: str) -> bool:
 def _in_words(shrunk: Shrunk) -> str:
     """`shrunk    2 -> 1 kills, 4 -> 2 turns` of what there was any."""
     parts = [
-        f"{count} -> {shrunk.after[name]} {name}{'' if shrunk.after[name] == 1 else 's'}"
+        f"{count} -> {number_of(shrunk.after[name], name)}"
         for name, count in shrunk.before.items()
         if count
     ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chaos.points import Schedule
@@ -57,6 +57,27 @@ def count(results: Iterable[ScheduleResult]) -> Counts:
         inconclusive=verdicts[Verdict.INCONCLUSIVE],
         errors=verdicts[Verdict.HARNESS_ERROR],
     )
+
+
+def summary_of(sweep: SweepResult) -> dict[str, Any]:
+    """The `summary` of the JSON report."""
+    return {
+        **asdict(count(all_results(sweep))),
+        "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
+        "seconds": round(sweep.seconds, 3),
+    }
+
+
+def unproven(results: Sequence[ScheduleResult]) -> list[tuple[ScheduleResult, ...]]:
+    """Those that prove nothing, by their verdict."""
+    verdicts = (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR)
+    groups = (tuple(r for r in results if r.verdict is verdict) for verdict in verdicts)
+    return [group for group in groups if group]
+
+
+def number_of(number: int, noun: str) -> str:
+    """`1 kill`, `2 kills`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def all_results(sweep: SweepResult) -> Iterator[ScheduleResult]:

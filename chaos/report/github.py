@@ -20,11 +20,11 @@ from collections.abc import Iterator, Sequence
 from chaos.evidence import Kill
 from chaos.points import Schedule
 from chaos.report.context import Context
-from chaos.report.counts import results_of
+from chaos.report.counts import number_of, results_of, unproven
 from chaos.report.explain import explain, said
 from chaos.report.meaning import kill_meaning
 from chaos.report.page.cells import COLUMNS, Row, cell_of
-from chaos.report.text import in_numbers, number_of
+from chaos.report.text import in_numbers
 from chaos.report.triage import Fault
 from chaos.report.visible import visible
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
@@ -71,12 +71,10 @@ def _of_fault(fault: Fault, scenario: ScenarioResult, context: Context) -> str:
 
 def _of_unproven(scenario: ScenarioResult, context: Context) -> Iterator[str]:
     """The first of those that prove nothing, by scenario."""
-    for verdict in (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR):
-        alike = [result for result in results_of(scenario) if result.verdict is verdict]
-        for first in alike[:1]:
-            more = [f"and {len(alike) - 1} more"] if len(alike) > 1 else []
-            lines = [*first.why.splitlines()[:5], *context.again(first), *more]
-            yield _command(context, scenario, first, f"{verdict}: {first.id}", lines)
+    for first, *others in unproven(results_of(scenario)):
+        more = [f"and {len(others)} more"] if others else []
+        lines = [*first.why.splitlines()[:5], *context.again(first), *more]
+        yield _command(context, scenario, first, f"{first.verdict}: {first.id}", lines)
 
 
 def _command(

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from chaos.points import Schedule
-from chaos.report.counts import all_results, count, results_of
+from chaos.report.counts import results_of, summary_of
 from chaos.report.triage import Fault, faults_of_all
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Violation
 
@@ -28,11 +28,7 @@ def json_report(
         "version": VERSION,
         "scenarios": [_scenario(scenario, artifacts) for scenario in sweep.scenarios],
         "groups": [_group(fault, known) for fault in faults_of_all(sweep)],
-        "summary": {
-            **asdict(count(all_results(sweep))),
-            "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
-            "seconds": round(sweep.seconds, 3),
-        },
+        "summary": summary_of(sweep),
     }
     if sweep.interrupted:
         report["interrupted"] = True

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaos.report.counts import Counts, all_results, count, results_of
+from chaos.report.counts import Counts, all_results, count, number_of, results_of, unproven
 from chaos.report.explain import Statements, explain
 from chaos.report.known import NONE, Known
 from chaos.report.triage import Fault, faults_of, faults_of_all
 from chaos.report.visible import visible
-from chaos.results import Closure, ScenarioResult, ScheduleResult, SweepResult, Verdict
+from chaos.results import Closure, ScenarioResult, ScheduleResult, SweepResult
 
 _NAME_WIDTH = 36
 EXPLAINED = 3  # kinds of failure explained for one scenario
@@ -71,9 +71,7 @@ def failures(
     named; a known fault in a line."""
     faults = faults_of(scenario)
     groups = [(f.results, [_fault_line(f)]) for f in faults if f.fingerprint not in known]
-    for verdict in (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR):
-        alike = tuple(r for r in results_of(scenario) if r.verdict is verdict)
-        groups += [(alike, [])] if alike else []
+    groups += [(alike, []) for alike in unproven(results_of(scenario))]
     parts = [
         explain(
             group[0],
@@ -124,11 +122,6 @@ def text_report(
         totals(sweep),
     ]
     return "".join(lines)
-
-
-def number_of(number: int, noun: str) -> str:
-    """`1 kill`, `2 kills`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _fault_line(fault: Fault) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from chaos.errors import UsageError
 from chaos.points import DAMAGE, EVENT, POWER_LOSS, KillPoint, Phase, Schedule, told
+from chaos.report.counts import number_of
 
 COLUMNS = ("before", "within", "after")
 _COLUMN = {
@@ -107,5 +108,5 @@ def _row(schedule: Schedule, at: int, kills: int, place: str) -> Row:
     if before >= MANY:
         return Row(MANY, MANY, f"after {MANY} kills or more", place)
     name = f"launch {at + 1} ({schedule.launches[at].role})"
-    after = f", after {before} kill{'' if before == 1 else 's'}" if before else ""
+    after = f", after {number_of(before, 'kill')}" if before else ""
     return Row(kills, at, name + after, place)

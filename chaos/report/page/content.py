@@ -15,7 +15,7 @@ from typing import Any
 
 from chaos.options import FAULTS, SweepOptions
 from chaos.points import Schedule
-from chaos.report.counts import all_results, count, results_of
+from chaos.report.counts import all_results, results_of, summary_of, unproven
 from chaos.report.known import Known
 from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.page.gaps import gaps_of
@@ -58,13 +58,10 @@ def contents(sweep: SweepResult, told: Told) -> dict[str, Any]:
     groups = tuple(_groups(sweep, told.known))
     group_of = {r.id: number for number, group in enumerate(groups) for r in group.results}
     place_of = {result.id: number for number, result in enumerate(all_results(sweep))}
-    counts = count(all_results(sweep))
     return {
         "version": 1,
         "head": {
-            **asdict(counts),
-            "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
-            "seconds": round(sweep.seconds, 3),
+            **summary_of(sweep),
             "seed": sweep.seed,
             "launch": told.options.launch,
             "faults": told.options.faults,
@@ -98,10 +95,8 @@ def _groups(sweep: SweepResult, known: Known) -> Iterator[_Group]:
     for fault in faults:
         if fault.fingerprint not in known:
             yield _Group(fault.fingerprint, fault.ids, fault.results)
-    for verdict in (Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE):
-        alike = tuple(r for r in all_results(sweep) if r.verdict is verdict)
-        if alike:
-            yield _Group(str(verdict), (), alike)
+    for alike in reversed(unproven(tuple(all_results(sweep)))):
+        yield _Group(str(alike[0].verdict), (), alike)
     for fault in faults:
         if fault.fingerprint in known:
             reason = known[fault.fingerprint].reason
