@@ -40,6 +40,7 @@ from chaos.report.timeline import (
     kill_in_words,
     launch_end,
     launch_name,
+    number_in,
     processes_beside,
 )
 from chaos.report.visible import visible, without_secret
@@ -111,13 +112,10 @@ class _Teller:
 
     def violation(self, violation: Violation) -> dict[str, Any]:
         """In words, and `launch`, `line` and `order` as numbers."""
-        told = asdict(said(violation))
-        value: dict[str, Any] = {"id": violation.id}
-        value |= {key: self.text(text, _MESSAGE) for key, text in told.items() if text}
-        for key in ("launch", "line", "order"):
-            if isinstance(number := violation.evidence.get(key), int):
-                value[key] = number
-        return value
+        words = {key: self.text(text, _MESSAGE) for key, text in asdict(said(violation)).items()}
+        numbers = {key: number_in(violation, key) for key in ("launch", "line", "order")}
+        told = {**words, **numbers}.items()
+        return {"id": violation.id} | {key: each for key, each in told if each not in ("", None)}
 
     def launch(self, launch: Launch) -> dict[str, Any]:
         return {
@@ -141,30 +139,23 @@ class _Teller:
         """`[order, launch, at_ms, lane, kind, words, fields]`."""
         kind, _, words = self.text(event_in_words(event)).partition(" ")
         lane = LANES.index(LANE[type(event)])
-        shown = {name: value for name, value in self._fields(event) if value not in ("", None)}
-        return [
-            event.order,
-            event.launch,
-            round(event.at_ms, 2),
-            lane,
-            kind,
-            words.strip(),
-            shown,
-        ]
+        shown = {name: value for name, value in self._fields(event) if value != ""}
+        at_ms = round(event.at_ms, 2)
+        return [event.order, event.launch, at_ms, lane, kind, words.strip(), shown]
 
     def _fields(self, event: Event) -> Iterator[tuple[str, Any]]:
         """The raw facts of an event."""
         blobs = self.evidence.blobs.data
         for field in fields(event):
             value = getattr(event, field.name)
-            if field.name in _LEFT_OUT:
+            if field.name in _LEFT_OUT or value is None:
                 continue
             if isinstance(value, str) and value in blobs:
                 yield field.name, self._blob(event, field.name, value)
             elif isinstance(value, tuple):
                 yield field.name, self.text(shlex.join(map(str, value)))
-            elif isinstance(value, bool) or value is None or not isinstance(value, int | float):
-                yield field.name, self.text(str(value)) if value is not None else None
+            elif isinstance(value, bool) or not isinstance(value, int | float):
+                yield field.name, self.text(str(value))
             else:
                 yield field.name, value
 
