@@ -47,7 +47,7 @@ class Progress:
         self.scenario = scenario
         self.options = options
         self.error = ""
-        self.open_units = 0
+        self._open: dict[int, Unit] = {}  # what is being carried out, by number
         phases = options.phases or scenario.kill.phases
         self._walk = Walk(
             lambda schedule: schedule_id(scenario.name, schedule),
@@ -108,7 +108,7 @@ class Progress:
 
     def take(self, unit: Unit, explored: Sequence[Explored]) -> list[ScheduleResult]:
         """A unit is done."""
-        self.open_units -= 1
+        del self._open[unit.number]
         # Only the walk may turn a result into an error, and it must hear of units in their order
         # to choose the same schedules whatever the number of jobs.
         self._results[unit.number] = [e.result for e in explored]
@@ -117,7 +117,7 @@ class Progress:
 
     def failed(self, unit: Unit, why: str) -> None:
         """A unit could not be carried out: none of its schedules was judged."""
-        self.open_units -= 1
+        self.stop([unit])
         self.error = why
         self._results[unit.number] = []
 
@@ -131,8 +131,13 @@ class Progress:
     def stop(self, units: Iterable[Unit]) -> None:
         """These units will not be carried out."""
         for unit in units:
-            self.open_units -= 1
+            del self._open[unit.number]
             self._walk.stop([(unit.work.prefix, list(unit.work.branches))])
+
+    @property
+    def level_is_done(self) -> bool:
+        """Is nothing of the level being carried out any more?"""
+        return not self._open
 
     def out_of_time(self) -> bool:
         """Has the budget of the walk run out?"""
@@ -140,14 +145,16 @@ class Progress:
         return budget_s is not None and time.monotonic() - self._started > budget_s
 
     def result(self) -> ScenarioResult:
-        """What there is now."""
+        """What there is now: of a sweep that was interrupted, what is still open is left."""
+        self.stop(tuple(self._open.values()))
+        closure = self._walk.closure()
         done = [r for _, results in sorted(self._results.items()) for r in results]
         return ScenarioResult(
             name=self.scenario.name,
             path=self.scenario.path,
             points=tuple(points_of(self._references[0])) if self._references else (),
             schedules=tuple(_inherit(done)),
-            closure=self._walk.closure(),
+            closure=replace(closure, complete=closure.complete and bool(self._references)),
             seconds=sum(result.seconds for result in done),
             error=self.error,
             notes=self._notes,
@@ -169,9 +176,10 @@ class Progress:
                 keep=self.options.keep,
                 fail_fast=self.options.fail_fast,
             )
-            units.append(Unit(self._numbers, work))
+            unit = Unit(self._numbers, work)
+            units.append(unit)
+            self._open[unit.number] = unit
             self._numbers += 1
-            self.open_units += 1
         return units
 
 

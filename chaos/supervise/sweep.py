@@ -134,7 +134,7 @@ class _Sweep:
         self._level_done(progress)
 
     def _level_done(self, progress: Progress) -> None:
-        if not progress.open_units:
+        if progress.level_is_done:
             self._go_on(progress, progress.next_level())
 
     def _stop(self) -> None:

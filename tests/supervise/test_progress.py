@@ -1,0 +1,40 @@
+"""How far a sweep came, where it was cut short: it never claims a closure that it did not reach."""
+
+from __future__ import annotations
+
+from chaos.results import ScheduleResult
+from chaos.scenario import load_scenario
+from chaos.supervise.sweep import sweep
+from tests.library import scenario_file
+from tests.planted.support import Silent, options
+
+
+class Impatient(Silent):
+    """Presses Ctrl-C when so many schedules are done."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None:
+        self.patience -= 1
+        if self.patience == 0:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_walk_is_not_closed() -> None:
+    scenario = load_scenario(scenario_file("plain-answer"))
+    result = sweep([scenario], options(depth=None), Impatient(3))
+    (found,) = result.scenarios
+    assert result.interrupted
+    assert 0 < len(found.schedules) < 30  # a level is about thirty
+    assert not found.closure.complete
+    assert found.closure.left > 0
+
+
+def test_a_scenario_that_was_never_begun_is_not_closed() -> None:
+    scenarios = [
+        load_scenario(scenario_file(name)) for name in ("plain-answer", "length-cuts-the-calls")
+    ]
+    begun, other = sweep(scenarios, options(depth=None, jobs=1), Impatient(1)).scenarios
+    assert (begun.closure.complete, other.closure.complete) == (False, False)
+    assert other.schedules == ()
