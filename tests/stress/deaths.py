@@ -35,6 +35,7 @@ DEATHS = 200
 _SCENARIO = "scenarios/calls/plain-answer.toml"
 _RUN = (_SCENARIO, "--launch", "warm", "--phases", "before,after")
 _APPEARS_LIMIT_S, _LIMIT_S = 20.0, 120.0
+_SIGN_OF_LIFE = 20  # deaths from one line of progress to the next
 _TOLD = 600  # characters of what a run said last
 _KILLED = -signal.SIGKILL
 _TOLD_AS_ERROR = 3  # the exit code of a run whose harness failed; it may have done less then
@@ -160,18 +161,25 @@ class Deaths:
             self.tell(f"death {index} ({kind} at {at_s:.3f} s, seed {self.seed}): {fault}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.deaths")
     parser.add_argument("--deaths", type=int, default=DEATHS)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What the command does. Returns its exit code."""
+    asked = parse(arguments)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="killpoint-deaths-") as place:
         deaths = Deaths(Path(place), asked.seed, 2, lambda text: print(text, flush=True))
         deaths.measure()
         for index in range(asked.deaths):
             deaths.one(index)
+            if (index + 1) % _SIGN_OF_LIFE == 0:
+                print(f"{index + 1} of {asked.deaths}", flush=True)
     told = ", ".join(f"{count} {kind}" for kind, count in deaths.counts.items())
     print(
         f"{asked.deaths} deaths of the harness ({told}): {deaths.broken} left something or broke "

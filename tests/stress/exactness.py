@@ -188,7 +188,7 @@ def stress(kills: int, jobs: int, seed: int, load: int | None) -> int:
     return 0 if total == kills else 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.exactness")
     parser.add_argument("--kills", type=int, default=KILLS)
@@ -196,7 +196,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--load", type=int, help="busy loops (default: one a processor)")
     parser.add_argument("--only", type=int, metavar="INDEX", help="make this one kill again")
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What the command does. Returns its exit code."""
+    asked = parse(arguments)
     if asked.only is None:
         return stress(asked.kills, asked.jobs, asked.seed, asked.load)
     plan = Plan.draw(available()[0], asked.seed, asked.only)

@@ -184,14 +184,19 @@ def tell(results: Sequence[Result], explained: Mapping[str, str]) -> int:
     return unexplained
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.mutants")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="default: chaos-report-mutants/SEED.jsonl")
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What the command does. Returns its exit code."""
+    asked = parse(arguments)
     if importlib.util.find_spec("cosmic_ray") is None:
         print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
         return 4
@@ -208,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 result = tree.try_mutant(mutant, asked.jobs, limit_s)
                 with file.open("a", encoding="utf-8") as kept:
                     kept.write(json.dumps(asdict(result)) + "\n")
-                what = f"{result.verdict:<9} {result.by:<4} {result.seconds:6.1f} s"
+                what = f"{result.verdict:<9} {result.by[:60]:<4} {result.seconds:6.1f} s"
                 print(f"{what}  {mutant.module}:{mutant.line}: {mutant.after}"[:160], flush=True)
             results.append(result)
     return 1 if tell(results, explanations()) else 0

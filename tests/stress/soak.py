@@ -109,12 +109,17 @@ def soak(scenarios: Sequence[str], repeats: int) -> int:
     return 1 if total["alarm"] else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.soak")
     parser.add_argument("scenarios", nargs="*", default=["scenarios"])
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What the command does. Returns its exit code."""
+    asked = parse(arguments)
     return soak(asked.scenarios, asked.repeats)
 
 
