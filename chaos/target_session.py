@@ -41,6 +41,7 @@ class Shell:
 
     tool: str
     arguments: dict[str, Any] = field(hash=False)  # `{command}` in a text stands for the command
+    parallel: bool = True  # may the model make several calls in one turn?
 
     def call(self, command: str) -> dict[str, Any]:
         """The arguments of a call that runs `command`."""
@@ -124,10 +125,11 @@ def _shell(root: Table, default: Shell | None) -> Shell | None:
     if "shell" not in root:
         return default
     table = root.table("shell")
-    table.only("tool", "arguments")
+    table.only("tool", "arguments", "parallel")
     tool = table.text("tool")
     arguments = table.either("arguments", dict) or {"command": "{command}"}
-    shell = Shell(tool, arguments)
+    parallel = table.either("parallel", bool) if "parallel" in table else True
+    shell = Shell(tool, arguments, bool(parallel))
     if shell.call("") == arguments:
         raise table.error("shell.arguments: no text holds {command}", "arguments")
     return shell

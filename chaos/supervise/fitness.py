@@ -7,6 +7,7 @@ scenario or its target file, and is said before anything is killed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from chaos.errors import ScenarioError, UsageError
@@ -17,6 +18,7 @@ from chaos.scenario import Scenario
 
 _STDERR_LINES = 8
 _NOT_LET_IN = (401, 403)
+_ONE_AT_A_TIME = re.compile(rb'"parallel_tool_calls": ?false')
 _WITHOUT_FACTS = ("kill", "signal", "error")  # families that need no log of facts
 
 
@@ -44,6 +46,7 @@ def check_reference(scenario: Scenario, reference: Evidence) -> None:
     for complaint in (
         *_model(scenario, reference),
         *_log(scenario, reference),
+        *_parallel(scenario, reference),
         *_state(scenario, reference),
         *_dialect(scenario, reference),
         *_effects(scenario, reference),
@@ -71,6 +74,20 @@ def _model(scenario: Scenario, reference: Evidence) -> Iterator[str]:
             f"{scenario.target.path}: expected the target to send the key {{api_key}}, found its "
             f"requests answered {refused.status} ({refused.reason}) in the run without a kill"
             f"{_last_lines(reference, reference.launches[0])}"
+        )
+
+
+def _parallel(scenario: Scenario, reference: Evidence) -> Iterator[str]:
+    """A model that is told to make one call at a time makes one."""
+    several = any(len(turn.tool_calls) > 1 for turn in scenario.turns)
+    if scenario.target.session.by_facts or not several:
+        return
+    bodies = (reference.blobs.get(e.body) for e in reference.events if isinstance(e, Request))
+    if any(_ONE_AT_A_TIME.search(body) for body in bodies):
+        yield (
+            f"{scenario.target.path}: its requests ask for one tool call at a time "
+            f"(parallel_tool_calls), found several in a turn of {scenario.path}: give each a turn "
+            "of its own; for `chaos certify`, say parallel = false in [shell]"
         )
 
 

@@ -32,13 +32,7 @@ run = "killpoint: ship it"
 content = "I ship it first."
 tool_calls = [{{ shell = 'echo ship-one >> "$CHAOS_EFFECTS"' }}]
 
-[[provider.turn]]
-tool_calls = [
-    {{ shell = 'echo ship-two >> "$CHAOS_EFFECTS"' }},
-    {{ shell = 'echo ship-three >> "$CHAOS_EFFECTS"' }},
-    {{ shell = 'echo ship-four >> "$CHAOS_EFFECTS"' }},
-]
-
+{three}
 [[provider.turn]]
 content = "All of it is shipped, and nothing twice."
 
@@ -49,11 +43,23 @@ ship-three = "once"
 ship-four = "once"
 """
 
+_THREE = """\
+[[provider.turn]]
+tool_calls = [
+    { shell = 'echo ship-two >> "$CHAOS_EFFECTS"' },
+    { shell = 'echo ship-three >> "$CHAOS_EFFECTS"' },
+    { shell = 'echo ship-four >> "$CHAOS_EFFECTS"' },
+]
+"""
+_ONE_BY_ONE = _THREE.replace("},\n    {", "}]\n\n[[provider.turn]]\ntool_calls = [{")
+
 
 def standard_course(target: Target) -> list[Scenario]:
     """The scenarios for a target; one whose model can run no command has those without tools."""
-    texts = (_TOOLS, _PLAIN) if target.session.shell else (_PLAIN,)
+    shell = target.session.shell
+    texts = (_TOOLS, _PLAIN) if shell else (_PLAIN,)
+    words = {"name": target.name, "three": _THREE if shell and shell.parallel else _ONE_BY_ONE}
     return [
-        parse_scenario(text.format(name=target.name), f"<certify>/{place}.toml", lambda _: target)
+        parse_scenario(text.format(**words), f"<certify>/{place}.toml", lambda _: target)
         for place, text in enumerate(texts, start=1)
     ]

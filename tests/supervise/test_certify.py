@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chaos.cli import main
+from chaos.supervise.standard import standard_course
 from chaos.target import load_target
 from tests.planted.support import ROOT
 
@@ -67,9 +68,15 @@ def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no target 'nobody'" in capsys.readouterr().err
 
 
-def test_a_target_without_a_shell_is_asked_for_an_answer_only(tmp_path: Path) -> None:
-    from chaos.supervise.standard import standard_course
+def test_a_target_may_want_one_call_at_a_time(tmp_path: Path) -> None:
+    for parallel, turns in (("true", 3), ("false", 5)):
+        (tmp_path / "t.toml").write_text(f"{SQLITE % ''}parallel = {parallel}", encoding="utf-8")
+        tools, _ = standard_course(load_target(str(tmp_path / "t.toml"), "."))
+        assert len(tools.turns) == turns
+        assert sum(len(turn.tool_calls) for turn in tools.turns) == 4
 
+
+def test_a_target_without_a_shell_is_asked_for_an_answer_only(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text((SQLITE % "").partition("[shell]")[0], encoding="utf-8")
     target = load_target(str(tmp_path / "t.toml"), ".")
     assert [scenario.name for scenario in standard_course(target)] == ["certify-answer"]
