@@ -7,7 +7,8 @@ What must have been killed at:
 - every kind of fact that the session contract knows and that begins a line, whether a scenario
   writes it or not: one that no scenario writes is a gap of the library;
 - every other place that the runs of the report have;
-- every phase of every source.
+- every phase of every source; of `state`, which only a target without a log of facts has, where the
+  runs have it.
 
 A kill counts where it was proven: not in a schedule that is INCONCLUSIVE or a HARNESS_ERROR. Does
 not ask whether the verdicts are good; `chaos run` has said so.
@@ -30,7 +31,8 @@ from chaos.points import SOURCES, KillPoint, Phase, Schedule
 Pair = tuple[str, str]  # a place, a phase
 
 _PROVEN = frozenset({"PASS", "VIOLATION"})
-_NAMED = frozenset({"log", "file"})  # sources whose places differ by name
+_OF_SOME_TARGETS = frozenset({"state"})  # sources that a whole sweep need not have
+_NAMED = frozenset({"log", "file", "state"})  # sources whose places differ by name
 _WITHOUT_BYTES = frozenset(row.name for row in ROWS) - WRITES
 
 
@@ -68,7 +70,8 @@ def wanted(report: Mapping[str, Any]) -> set[Pair]:
     """What must have been killed at."""
     places = {f"log:{kind}" for kind in fact_kinds()} | _seen(report)
     pairs = {(place, str(phase)) for place in places for phase in phases_of(place)}
-    return pairs | {(source, str(phase)) for source, all_ in SOURCES.items() for phase in all_}
+    sources = {place.partition(":")[0] for place in places} | (set(SOURCES) - _OF_SOME_TARGETS)
+    return pairs | {(source, str(phase)) for source in sources for phase in SOURCES[source]}
 
 
 def killed(report: Mapping[str, Any]) -> set[Pair]:

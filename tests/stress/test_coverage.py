@@ -70,6 +70,11 @@ def test_a_kind_of_fact_that_no_scenario_writes_is_a_gap() -> None:
     assert gaps(report(places)) == ["log:abortRequested: no scenario writes it"]
 
 
+def test_a_source_that_only_some_targets_have_counts_where_it_is() -> None:
+    places = whole() | {"state:write[chat.json]#1": ["before", "after"]}
+    assert gaps(report(places)) == ["state/torn: no kill", "state:write/torn: no kill"]
+
+
 def test_a_kill_that_proved_nothing_does_not_count() -> None:
     assert "log:header/before: no kill" in gaps(report(whole(), "INCONCLUSIVE"))
     assert gaps(report(whole(), "VIOLATION")) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.stress import exactness
 from tests.stress.exactness import Plan, carry_out, main, stress
 from tests.stress.targets import ROWS, Row, available
 
+ROOT = Path(__file__).resolve().parents[2]
 SYNCED = Row("python", 6, 1, 1, sync=True)
 PHASES = ("before", "torn", "after")
 
@@ -26,12 +29,19 @@ def _no_warm_parent_stays() -> Iterator[None]:
         exactness._warm.cache_clear()
 
 
-def test_one_kill_of_each_program_is_exact_beside_a_busy_loop(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_one_kill_of_each_program_is_exact_beside_a_busy_loop() -> None:
+    """As the command that it is: the processes of its pool are then no children of this one."""
     rows, left_out = available()
-    assert stress(len(rows), jobs=2, seed=0, load=1) == 0
-    told = capsys.readouterr().out.splitlines()
+    numbers = ("--kills", str(len(rows)), "--jobs", "2", "--load", "1")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.stress.exactness", *numbers],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split("  ")[-1] for line in told[: len(rows)]] == [row.name for row in rows]
     assert told[len(rows) : -1] == left_out
     assert f"{len(rows)} exact, 100.00 %" in told[-1]
