@@ -5,7 +5,8 @@
 
 $JOURNAL is the journal mode (WAL); $FAULT one thing that it does wrong: `replay` runs a tool
 again of which it does not know the end, `lazy` stores its messages at the end only, `orphan` leaves
-a process behind.
+a process behind, `forget` mends its session by dropping every call, `restless` asks the model
+whenever it is started.
 """
 
 import contextlib
@@ -58,6 +59,8 @@ class Database(Session):
         self._db.execute("CREATE TABLE IF NOT EXISTS begun (call TEXT PRIMARY KEY)")
         rows = self._db.execute("SELECT message FROM said ORDER BY n")
         self.said: list[dict] = [json.loads(text) for (text,) in rows]
+        if FAULT == "forget":
+            self.said = [m for m in self.said if m["role"] != "tool" and not m.get("tool_calls")]
         self._stored = len(self.said)
 
     def say(self, message: dict) -> None:
@@ -106,6 +109,8 @@ def main(session: Session) -> None:
         prompt = {"role": "user", "content": sys.argv[2]}
         if session.said[-1:] != [prompt]:  # else an earlier start of this command has said it
             session.say(prompt)
+    elif FAULT == "restless":
+        session.say({"role": "user", "content": "is there anything left?"})
     session.work()
 
 

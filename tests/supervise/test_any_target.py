@@ -128,6 +128,9 @@ def test_a_database_is_never_cut_and_its_index_is_no_file_of_the_session() -> No
         ("replay", "effect:ping#1/after", "E2"),  # the tool ran, its end was not stored
         ("lazy", "provider:2/request", "R1"),  # nothing is stored before the end
         ("orphan", "effect:ping#1/after", "X1"),
+        ("forget", "effect:ping#1/after", "E6"),  # the tool ran, and the model never hears of it
+        ("forget", "provider:2/request", "P6"),  # it had heard of it
+        ("restless", "provider:2/response", "R3"),
     ],
 )
 def test_one_that_does_wrong_is_caught(fault: str, point: str, rule: str) -> None:
