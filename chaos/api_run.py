@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaos.evidence import STEP_ROLES, Effect, Evidence, Launch, Request
-from chaos.judge import STATEMENTS
 from chaos.judge.log import Fact, read_log
-from chaos.report.explain import explain
+from chaos.report.explain import explain, statement
 from chaos.results import Closure, ScenarioResult, ScheduleResult, Verdict, Violation
 
 
@@ -26,8 +25,8 @@ class NotPassed(AssertionError):  # noqa: N818 - an assertion that failed, not a
     in a line what is broken."""
 
     def __init__(self, result: ScheduleResult, artifact: str | None = None, rest: str = "") -> None:
-        super().__init__(explain(result, STATEMENTS, artifact) + rest)
-        broken = next((f"{v.id} {STATEMENTS.get(v.id, '')}" for v in result.violations), None)
+        super().__init__(explain(result, artifact) + rest)
+        broken = next((f"{v.id} {statement(v.id, result)}" for v in result.violations), None)
         self.headline = broken or f"{result.verdict} {result.why.partition(chr(10))[0]}"
 
 
@@ -91,7 +90,7 @@ class Run:
 
     def explain(self) -> str:
         """The explanation that `chaos run` prints, also of a run that passed."""
-        return explain(self.result, STATEMENTS, self.artifact)
+        return explain(self.result, self.artifact)
 
     def check(self) -> Run:
         """Raises NotPassed unless the verdict is PASS."""

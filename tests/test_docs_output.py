@@ -53,7 +53,7 @@ def test_a_failure_has_the_labels_of_the_page_in_their_order() -> None:
     (other,) = sample.violated().violations
     twice = replace(sample.violated(), violations=(other, replace(other, id="E2")))
     results = [twice, replace(twice, id="deploy-other")]
-    text = failures(sample.scenario_result(*results), sample.STATEMENTS, {twice.id: "f.json"})
+    text = failures(sample.scenario_result(*results), {twice.id: "f.json"})
     shown = re.findall(r"^  (\w+)", text, re.MULTILINE)
     told = re.findall(r"^      (\w+)", section("How a failure reads"), re.MULTILINE)
     told = ["E2" if name == "E4" else name for name in told if name != "schedule"]

@@ -22,7 +22,7 @@ from chaos.report.folder import ReportFolder
 from chaos.results import SweepResult
 folder = ReportFolder(Path(sys.argv[1]), "exec", 0)
 folder.prepare()
-folder.finish(SweepResult((), 1.0, 0), {})
+folder.finish(SweepResult((), 1.0, 0))
 """
 
 

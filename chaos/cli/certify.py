@@ -14,7 +14,6 @@ from chaos.cli.find import DEFAULT_FOLDER
 from chaos.cli.output import complain, near, say, show
 from chaos.cli.screen import Screen, screen_for
 from chaos.cli.tally import Tally
-from chaos.judge import STATEMENTS
 from chaos.options import SweepOptions
 from chaos.report.certificate import Subject, certificate, certificate_json
 from chaos.report.counts import exit_code
@@ -55,13 +54,13 @@ def command(args: argparse.Namespace) -> int:
         screen.close()
     for scenario, done in zip(scenarios, result.scenarios, strict=True):
         folder.add(scenario, done)
-    folder.finish(result, STATEMENTS)
+    folder.finish(result)
     artifacts = {ident: near(Path(file)) for ident, file in folder.artifacts.items()}
     if args.json is not None:
         text = certificate_json(subject, result, artifacts)
         say(text) if args.json == STDOUT else write_whole(Path(args.json), text)
     if args.json != STDOUT:
-        show(certificate(subject, result, artifacts, STATEMENTS))
+        show(certificate(subject, result, artifacts))
     complain(f"the report is in {folder.path}")
     return exit_code(result)
 

@@ -45,7 +45,7 @@ def _folder(path: Path) -> int:
             for lost in unaccounted(evidence):
                 say(f"  lost, though paid for: {lost}\n")
         else:
-            show(explain(result, STATEMENTS, None))
+            show(explain(result, None))
     passed = sum(result.verdict is Verdict.PASS for result in results)
     say(f"\n{len(results)} judged again: {passed} passed\n")
     return code_of(results)

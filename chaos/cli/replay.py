@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from chaos.cli.output import complain, say, show
-from chaos.judge import STATEMENTS
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
 from chaos.report.failure import read_failure
@@ -21,7 +20,7 @@ def command(args: argparse.Namespace) -> int:
     """Replay and explain. The exit code is that of today's verdict."""
     failure = read_failure(Path(args.failure))
     result = replay(failure, _hold if args.hold else None)
-    show(explain(result, STATEMENTS, None))
+    show(explain(result, None))
     now = _verdict(result.verdict, result.violations)
     then = _verdict(failure.verdict, failure.violations)
     say(f"\nsame as saved: {now}\n" if now == then else f"\nsaved: {then}\nnow:   {now}\n")

@@ -17,7 +17,6 @@ from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
 from chaos.cli.teller import Teller, Telling
 from chaos.errors import UsageError
-from chaos.judge import STATEMENTS
 from chaos.options import FAULTS, SweepOptions
 from chaos.report.context import Context
 from chaos.report.counts import exit_code
@@ -79,11 +78,9 @@ def command(args: argparse.Namespace) -> int:
         finally:
             screen.close()
         teller.sums(result)
-    folder.finish(result, STATEMENTS)
+    folder.finish(result)
     faults = faults_of_all(result)
-    context = Context(
-        STATEMENTS, teller.artifacts, known, teller.scenarios, repository(), args.launch
-    )
+    context = Context(teller.artifacts, known, teller.scenarios, repository(), args.launch)
     _write(args.json, json_report(result, folder.artifacts, known))
     _write(args.junit, junit_report(result, faults, context))
     if args.github:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from chaos.cli.output import near, say, show
 from chaos.errors import ScenarioError, UsageError
-from chaos.judge import STATEMENTS
 from chaos.report.counts import number_of
 from chaos.report.explain import explain
 from chaos.report.failure import read_failure, write_failure
@@ -48,7 +47,7 @@ def command(args: argparse.Namespace) -> int:
         (out.parent / carried).write_text(target.source, encoding="utf-8")
     saved = out.with_suffix(".json")
     write_failure(shrunk.failure, saved)
-    show(explain(shrunk.result, STATEMENTS, near(saved)))
+    show(explain(shrunk.result, str(saved)))  # from any directory
     say(f"\n{_in_words(shrunk)}scenario  {near(out)}\n")
     if args.pytest:
         say(f"test      {near(_write_test(shrunk, saved))}\n")

@@ -13,7 +13,6 @@ from pathlib import Path
 from chaos.cli.output import near
 from chaos.cli.screen import Screen
 from chaos.cli.tally import Tally
-from chaos.judge import STATEMENTS
 from chaos.report.folder import ReportFolder
 from chaos.report.text import failures, heading, scenario_line, schedule_lines, totals
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult
@@ -46,6 +45,7 @@ class Teller:
         self.telling = telling
         self.told: set[str] = set()
         self.spoken = telling is not Telling.QUIET
+        self.apart = False  # what was told last was a failure explained
 
     @property
     def artifacts(self) -> dict[str, str]:
@@ -74,14 +74,19 @@ class Teller:
         self.told.add(result.name)
         self.tally.end(result.name)
         self.folder.add(self.scenarios[result.name], result)
-        parts = [failures(result, STATEMENTS, self.folder.artifacts, self.folder.known)]
+        explained = failures(result, self.folder.artifacts, self.folder.known)
+        parts = [explained]
         if self.telling is not Telling.QUIET:
             parts.insert(0, scenario_line(result))
         if self.telling is Telling.VERBOSE:
             parts.insert(1, schedule_lines(result))
         if text := "".join(parts):
+            # What is explained has an empty line on both sides, wherever more follows.
+            self.screen.write(
+                "\n" + text if self.apart and self.spoken and text[0] != "\n" else text
+            )
             self.spoken = True
-            self.screen.write(text)
+            self.apart = bool(explained)
         if self.tally.over == len(self.scenarios):
             self.screen.close()
 
@@ -93,5 +98,5 @@ class Teller:
 
     def sums(self, result: SweepResult) -> None:
         """What comes last."""
-        text = totals(result)
+        text = totals(result, self.folder.known)
         self.screen.write(text if self.spoken else text.lstrip("\n"))

@@ -141,14 +141,12 @@ _TRIED: Mapping[str, tuple[Callable[[Evidence], bool], str]] = {
 # -- text ---------------------------------------------------------------------------------------
 
 
-def certificate(
-    subject: Subject, sweep: SweepResult, artifacts: Mapping[str, str], said: Mapping[str, str]
-) -> str:
-    """The whole of it for a person; `said` are the rules' statements. Ends with LF."""
+def certificate(subject: Subject, sweep: SweepResult, artifacts: Mapping[str, str]) -> str:
+    """The whole of it for a person. Ends with LF."""
     parts = [_head(subject, sweep), _table(rows_of(sweep)), *_notes(sweep)]
     for number, fault in enumerate(faults_of_all(sweep), start=1):
         parts.append(f"\n{_of_fault(number, fault)}\n")
-        parts.append(explain(fault.smallest, said, artifacts.get(fault.smallest.id)))
+        parts.append(explain(fault.smallest, artifacts.get(fault.smallest.id)))
     return "".join(parts)
 
 

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from chaos.evidence import Kill
 from chaos.points import Schedule
-from chaos.report.explain import Statements
 from chaos.report.known import Known
 from chaos.results import ScenarioResult, ScheduleResult
 from chaos.scenario import Scenario
@@ -28,7 +27,6 @@ _lines = lru_cache(maxsize=64)(key_lines)  # a scenario has hundreds of schedule
 class Context:
     """The same for every schedule of a sweep."""
 
-    statements: Statements
     artifacts: Mapping[str, str]  # schedule id -> failure file, as a person names it
     known: Known
     scenarios: Mapping[str, Scenario]  # by name

@@ -8,12 +8,12 @@ again. Pure. Bounded: the whole evidence is in the report folder, this is what a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chaos.evidence import Evidence, Kill, Launch
-from chaos.judge import RULES, unaccounted
-from chaos.judge.applicable import statements as judged_by
+from chaos.judge import RULES, STATEMENTS, unaccounted
+from chaos.judge.applicable import statements
 from chaos.points import Schedule
 from chaos.report.counts import presentable
 from chaos.report.meaning import kill_meaning
@@ -28,8 +28,6 @@ from chaos.report.timeline import (
 )
 from chaos.report.visible import visible, without_secret
 from chaos.results import ScheduleResult, Violation
-
-Statements = Mapping[str, str]  # rule id -> its one-line statement
 
 _EVENTS_BEFORE, _EVENTS_AFTER = 8, 5  # around the instant that a violation names
 _STREAM_LINES = 5
@@ -62,20 +60,13 @@ def said(violation: Violation) -> Said:
     return Said(message, expected, found, "")
 
 
-def explain(
-    result: ScheduleResult,
-    statements: Statements,
-    artifact: str | None,
-    group: Sequence[str] = (),
-) -> str:
+def explain(result: ScheduleResult, artifact: str | None, group: Sequence[str] = ()) -> str:
     """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written;
     `group` are lines about what the failure belongs to."""
     result = presentable(result)
     lines = [f"{result.verdict}  {visible(result.id)}"]
     rules = dict.fromkeys(violation.id for violation in result.violations)
-    if result.evidence is not None:  # what a rule promises depends on what it can see
-        statements = {**statements, **judged_by(RULES, result.evidence.facts)}
-    lines += [_labelled(ident, statements.get(ident, "")) for ident in rules]
+    lines += [_labelled(ident, statement(ident, result)) for ident in rules]
     if not _kill_says_it_all(result):
         lines.append(_labelled("schedule", visible(result.schedule)))
     lines += _value("why", result.why)
@@ -88,6 +79,12 @@ def explain(
     if artifact is not None:
         lines.append(_labelled("again", f"chaos replay {shlex.quote(artifact)}"))
     return "\n".join(lines) + "\n"
+
+
+def statement(ident: str, result: ScheduleResult) -> str:
+    """What a rule promises, as far as the target's dialect lets it be seen."""
+    seen = statements(RULES, result.evidence.facts) if result.evidence else STATEMENTS
+    return seen.get(ident, "")
 
 
 def _labelled(label: str, text: str) -> str:

@@ -20,7 +20,6 @@ from pathlib import Path
 from chaos.errors import UsageError
 from chaos.options import SweepOptions
 from chaos.report.counts import results_of
-from chaos.report.explain import Statements
 from chaos.report.failure import Failure, write_failure
 from chaos.report.json_ import json_report
 from chaos.report.known import Known
@@ -83,16 +82,16 @@ class ReportFolder:
                 write_failure(Failure.of(scenario, result, self.launch, self.seed), file)
                 self.artifacts[result.id] = str(file)
 
-    def finish(self, sweep: SweepResult, statements: Statements) -> None:
+    def finish(self, sweep: SweepResult) -> None:
         """Write the reports."""
         # Nothing of the page is needed until the sweep is over.
         from chaos.report.page import Told, html_report
 
-        text = text_report(sweep, statements, self.artifacts, self.known)
+        text = text_report(sweep, self.artifacts, self.known)
         write_whole(self.path / "report.txt", text)
         report = json_report(sweep, self.artifacts, self.known)
         write_whole(self.path / REPORT, report)
-        told = Told(statements, str(self.path), self.known, self.options, self.command)
+        told = Told(str(self.path), self.known, self.options, self.command)
         write_whole(self.path / PAGE, html_report(sweep, told))
         (self.path / UNFINISHED).unlink()
 

@@ -21,7 +21,7 @@ from chaos.evidence import Kill
 from chaos.points import Schedule
 from chaos.report.context import Context
 from chaos.report.counts import number_of, results_of, unproven
-from chaos.report.explain import explain, said
+from chaos.report.explain import explain, said, statement
 from chaos.report.meaning import kill_meaning
 from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.text import in_numbers
@@ -65,7 +65,7 @@ def _of_fault(fault: Fault, scenario: ScenarioResult, context: Context) -> str:
         *context.again(result),
         *([f"and in {number_of(more, 'more schedule')}"] if more else []),
     ]
-    title = f"{first.id}: {context.statements.get(first.id, 'broken')}"
+    title = f"{first.id}: {statement(first.id, result)}"
     return _command(context, scenario, result, title, lines)
 
 
@@ -120,7 +120,7 @@ def _parts(sweep: SweepResult, faults: Sequence[Fault], context: Context) -> Ite
     news = [fault for fault in faults if fault.fingerprint not in context.known]
     for fault in news[:_EXPLAINED]:
         file = context.artifacts.get(fault.smallest.id)
-        text = html.escape(explain(fault.smallest, context.statements, file))
+        text = html.escape(explain(fault.smallest, file))
         yield _folded(f"<code>{_safe(fault.fingerprint)}</code>", f"<pre>\n{text}</pre>\n")
     yield "\n### Kill map\n\nSchedules that passed ✓, broke a rule ✗, proved nothing ?\n"
     red = {
@@ -133,7 +133,7 @@ def _parts(sweep: SweepResult, faults: Sequence[Fault], context: Context) -> Ite
 
 def _fault_row(fault: Fault, context: Context) -> str:
     rules = "<br>".join(
-        f"{ident}: {_safe(context.statements.get(ident, ''))}" for ident in fault.ids
+        f"{ident}: {_safe(statement(ident, fault.smallest))}" for ident in fault.ids
     )
     known = context.known.get(fault.fingerprint)
     reason = _safe(known.reason) if known else ""

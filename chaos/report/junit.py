@@ -106,7 +106,7 @@ class _Writer:
         context = self._context
         if self._explained < EXPLAINED:
             self._explained += 1
-            text = explain(result, context.statements, context.artifacts.get(result.id))
+            text = explain(result, context.artifacts.get(result.id))
         else:
             text = "\n".join([result.schedule, *said, *context.again(result)])
         if len(text) > _BODY:

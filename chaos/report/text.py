@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaos.report.counts import Counts, all_results, count, number_of, results_of, unproven
-from chaos.report.explain import Statements, explain
+from chaos.report.explain import explain
 from chaos.report.known import NONE, Known
 from chaos.report.triage import Fault, faults_of, faults_of_all
 from chaos.report.visible import visible
@@ -63,7 +63,6 @@ def _closure(closure: Closure) -> str:
 
 def failures(
     scenario: ScenarioResult,
-    statements: Statements,
     artifacts: Mapping[str, str],
     known: Known = NONE,
 ) -> str:
@@ -75,7 +74,6 @@ def failures(
     parts = [
         explain(
             group[0],
-            statements,
             artifacts.get(group[0].id),
             [*fault_line, *_others(scenario.name, group)],
         )
@@ -88,11 +86,15 @@ def failures(
     return "".join(f"\n{part}" for part in parts)
 
 
-def totals(sweep: SweepResult) -> str:
+def totals(sweep: SweepResult, known: Known = NONE) -> str:
     """The last lines: the faults, the sums over all scenarios, and the seed."""
     faults = faults_of_all(sweep)
     listed = [f"\n{number_of(len(faults), 'fault')}:\n"] if faults else []
-    listed += [f"  {f.fingerprint}  ({number_of(len(f.results), 'schedule')})\n" for f in faults]
+    listed += [
+        f"  {f.fingerprint}  ({number_of(len(f.results), 'schedule')}"
+        f"{', known' if f.fingerprint in known else ''})\n"
+        for f in faults
+    ]
     return f"{''.join(listed)}\n{in_numbers(sweep)}\n"
 
 
@@ -110,7 +112,6 @@ def in_numbers(sweep: SweepResult) -> str:
 
 def text_report(
     sweep: SweepResult,
-    statements: Statements,
     artifacts: Mapping[str, str],
     known: Known = NONE,
 ) -> str:
@@ -118,8 +119,8 @@ def text_report(
     lines: Sequence[str] = [
         heading(),
         *map(scenario_line, sweep.scenarios),
-        *(failures(scenario, statements, artifacts, known) for scenario in sweep.scenarios),
-        totals(sweep),
+        *(failures(scenario, artifacts, known) for scenario in sweep.scenarios),
+        totals(sweep, known),
     ]
     return "".join(lines)
 

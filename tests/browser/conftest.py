@@ -12,7 +12,6 @@ import pytest
 from chaos.report.page import Told, html_report
 from chaos.results import SweepResult
 from tests.browser.driver import CHROMIUM, chromium
-from tests.report import sample
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -47,7 +46,7 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         sweep: SweepResult, ident: str = "", told: Told | None = None, **seen: object
     ) -> Visit:
         file = tmp_path / "report.html"
-        told = told or Told(sample.STATEMENTS, "/r", {})
+        told = told or Told("/r", {})
         file.write_text(html_report(sweep, told), encoding="utf-8")
         context = browser.new_context(**seen)  # type: ignore[arg-type]
         context.set_default_timeout(10_000)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chaos.judge import STATEMENTS
 from chaos.points import Schedule
 from chaos.report.known import KnownFault
 from chaos.report.page import Told
@@ -56,7 +57,7 @@ def test_in_ten_seconds(visit: Open) -> None:
     assert page.inner_text(".besides") == "Besides: 1 inconclusive."
     first = page.locator(".fault").first
     text = first.inner_text()
-    assert sample.STATEMENTS["E2"] in text
+    assert STATEMENTS["E2"] in text
     assert sample.POINT in text
     assert "expected" in text
     assert "toolStarted tool=bash replay=never" in text
@@ -81,7 +82,7 @@ def test_an_interrupted_sweep_says_so(visit: Open) -> None:
 def test_a_known_fault_is_no_news(visit: Open) -> None:
     sweep = sample.sweep_result(*three()[:2])
     known = {fault.fingerprint: KnownFault(1, "issue 12") for fault in faults_of_all(sweep)}
-    page = visit(sweep, told=Told(sample.STATEMENTS, "/r", known)).page
+    page = visit(sweep, told=Told("/r", known)).page
     assert page.inner_text("h1").endswith("No fault but 1 known")
     assert "issue 12" in page.inner_text(".fault")
     assert page.locator(f'.cell.known[href="#{BROKEN}"]').inner_text() == "≈"

@@ -53,7 +53,7 @@ def test_who_gets_colours(
 
 
 def test_a_failure_in_colour_is_the_same_text() -> None:
-    text = explain(sample.violated(), sample.STATEMENTS, "x.json")
+    text = explain(sample.violated(), "x.json")
     drawn = painted(text, Terminal())
     assert _ESCAPE.sub("", drawn) == text
     assert "\x1b[1;31mVIOLATION\x1b[0m" in drawn

@@ -37,7 +37,6 @@ from chaos.target import load_target
 CLOSURE = Closure(complete=False, states=2, depth=1, harvested=0, verified=0, left=4, wanted=1)
 SECRET = "sk-killpoint-0123"
 POINT = "log:toolStarted[bash]#1/after"
-STATEMENTS = {"E2": "an effect that may not be replayed happens at most once per intent"}
 
 SCENARIO = """\
 name = "deploy"
@@ -69,7 +68,7 @@ def context(source: str = SCENARIO, known: Known = NONE) -> Context:
     """What a CI service knows of it: the repository is /s."""
     shown = replace(scenario(), source=source)
     files = {violated().id: "rep/failures/x.json"}
-    return Context(STATEMENTS, files, known, {"deploy": shown}, "/s", "warm")
+    return Context(files, known, {"deploy": shown}, "/s", "warm")
 
 
 def evidence() -> Evidence:

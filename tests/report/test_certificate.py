@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from chaos.judge import RULES, STATEMENTS, judge
+from chaos.judge import RULES, judge
 from chaos.report.certificate import Cell, Subject, certificate, certificate_json, rows_of
 from chaos.results import Closure, ScenarioResult, ScheduleResult, SweepResult, Verdict
 from tests.judge.wire import WireStory, shipped
@@ -77,9 +77,7 @@ def test_what_proves_nothing_is_not_counted() -> None:
 
 
 def test_as_text() -> None:
-    text = certificate(
-        SUBJECT, sweep(GOOD, lost("provider:1/request"), notes=("a note",)), {}, STATEMENTS
-    )
+    text = certificate(SUBJECT, sweep(GOOD, lost("provider:1/request"), notes=("a note",)), {})
     lines = text.splitlines()
     assert lines[:3] == [
         "target     thing 1.2, opaque",
@@ -96,7 +94,7 @@ def test_as_text() -> None:
 
 def test_without_evidence_there_is_no_table() -> None:
     broken = replace(sweep().scenarios[0], error="it does not start")
-    text = certificate(SUBJECT, SweepResult((broken,), 1.0, 0), {}, STATEMENTS)
+    text = certificate(SUBJECT, SweepResult((broken,), 1.0, 0), {})
     assert "nothing was judged" in text
     assert "error      s: it does not start" in text
 

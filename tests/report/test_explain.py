@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from chaos.evidence import Exec, Kill, Process
+from chaos.judge import STATEMENTS
 from chaos.report.counts import results_of
-from chaos.report.explain import explain, said
+from chaos.report.explain import explain, said, statement
 from chaos.report.timeline import event_in_words, facts_around, kill_in_words, timeline
 from chaos.results import Violation
 from tests.judge.build import plain
@@ -18,7 +19,7 @@ from tests.report import sample
 
 def explained() -> str:
     (result,) = results_of(sample.scenario_result(sample.violated()))
-    return explain(result, sample.STATEMENTS, "my report/failures/x.json")
+    return explain(result, "my report/failures/x.json")
 
 
 def test_who_stood_beside_the_dead_is_told() -> None:
@@ -31,7 +32,7 @@ def test_who_stood_beside_the_dead_is_told() -> None:
         for event in result.evidence.events
     )
     told = replace(result, evidence=replace(result.evidence, events=events))
-    lines = explain(told, sample.STATEMENTS, None).splitlines()
+    lines = explain(told, None).splitlines()
     at = lines.index("  beside it")
     assert lines[at + 1] == "    process 8, tracing-stop: sh -c 'deploy [api key]'"
 
@@ -76,8 +77,8 @@ def broken(**more: object) -> Violation:
 
 def test_a_rule_is_stated_once_and_only_its_first_violation_is_told_at_length() -> None:
     many = replace(sample.violated(), violations=tuple(broken() for _ in range(7)))
-    lines = explain(many, sample.STATEMENTS, None).splitlines()
-    assert len([line for line in lines if sample.STATEMENTS["E2"] in line]) == 1
+    lines = explain(many, None).splitlines()
+    assert len([line for line in lines if STATEMENTS["E2"] in line]) == 1
     assert len([line for line in lines if line.startswith("  expected")]) == 1
     also = [line for line in lines if line.startswith("  also      E2  deploy with key [api key]:")]
     assert len(also) == 4
@@ -115,7 +116,7 @@ def test_no_half_of_the_secret_is_left_where_a_line_is_cut(before: int) -> None:
     said = evidence.blobs.put(f"{'x' * before}{sample.SECRET}{'y' * 200}".encode())
     first, last = evidence.launches
     told = replace(evidence, launches=(first, replace(last, stderr=said)))
-    text = explain(replace(result, evidence=told), {}, None)
+    text = explain(replace(result, evidence=told), None)
     assert sample.SECRET[:8] not in text
     assert sample.SECRET[-8:] not in text
 
@@ -123,7 +124,7 @@ def test_no_half_of_the_secret_is_left_where_a_line_is_cut(before: int) -> None:
 def test_a_long_value_is_cut() -> None:
     found = "\n".join(f"line {n}" for n in range(30))
     told = broken(message=f"x: expected 0, found {found}", evidence={"expected": 0, "found": found})
-    lines = explain(replace(sample.violated(), violations=(told,)), {}, None).splitlines()
+    lines = explain(replace(sample.violated(), violations=(told,)), None).splitlines()
     at = lines.index("  found     line 0")
     assert lines[at + 1] == "            line 1"
     assert lines[at + 12] == "            … 18 more lines in the failure file"
@@ -132,7 +133,7 @@ def test_a_long_value_is_cut() -> None:
 def test_the_schedule_is_told_where_it_is_more_than_the_kill() -> None:
     assert "  schedule " not in explained()
     drifted = replace(sample.violated(), schedule="run: none; damage: cut@9; resume: none")
-    assert "  schedule  run: none; damage: cut@9; resume: none\n" in explain(drifted, {}, None)
+    assert "  schedule  run: none; damage: cut@9; resume: none\n" in explain(drifted, None)
 
 
 def test_a_kill_far_from_what_it_broke_is_in_the_timeline() -> None:
@@ -147,7 +148,7 @@ def test_a_kill_far_from_what_it_broke_is_in_the_timeline() -> None:
         evidence=replace(result.evidence, events=events),
         violations=(replace(violation, evidence={**violation.evidence, "order": 40}),),
     )
-    lines = explain(told, {}, None).splitlines()
+    lines = explain(told, None).splitlines()
     kill = next(i for i, line in enumerate(lines) if " KILL " in line)
     assert lines[kill - 1] == "      … 3 more"
     assert lines[kill + 1].startswith("      -- launch 2")
@@ -156,7 +157,7 @@ def test_a_kill_far_from_what_it_broke_is_in_the_timeline() -> None:
 
 def test_a_verdict_without_evidence_says_why() -> None:
     assert (
-        explain(sample.inconclusive(), {}, None)
+        explain(sample.inconclusive(), None)
         == """\
 INCONCLUSIVE  deploy-log-header-1-before
   schedule  run: log:header#1/before
@@ -194,3 +195,14 @@ def test_what_a_launch_found_changed_stands_in_its_line() -> None:
     story = plain().launch("resume").exec("make").end(4, **launch)
     (told,) = [line for _, line in timeline(story.evidence()) if "launch 2" in line]
     assert told == (r"-- launch 2 (resume): damage: glue@3; write:A.md=1\n2; exit code 4")
+
+
+def test_a_rule_promises_what_the_dialect_lets_be_seen() -> None:
+    """Of a session that is not read, intents are not seen: the statement does not speak of them."""
+    result = sample.violated()
+    assert result.evidence is not None
+    facts = replace(result.evidence.facts, dialect="opaque")
+    opaque = replace(result, evidence=replace(result.evidence, facts=facts))
+    assert statement("E2", result) == STATEMENTS["E2"]
+    assert "intent" in statement("E2", result)
+    assert statement("E2", opaque) not in ("", statement("E2", result))

@@ -25,7 +25,7 @@ def test_a_report_on_disk(tmp_path: Path) -> None:
     report.prepare()
     sweep = sample.sweep_result(sample.passed(), sample.violated(), sample.inconclusive())
     report.add(sample.scenario(), sweep.scenarios[0])
-    report.finish(sweep, sample.STATEMENTS)
+    report.finish(sweep)
 
     ident = sample.violated().id
     file = report.path / "failures" / f"{ident}.json"
@@ -64,7 +64,7 @@ def test_a_run_that_is_not_over_has_no_report(tmp_path: Path) -> None:
         report = folder(tmp_path)
         report.prepare()
         assert [path.name for path in tmp_path.iterdir()] == [UNFINISHED]
-        report.finish(done, sample.STATEMENTS)
+        report.finish(done)
         assert not (tmp_path / UNFINISHED).exists()
         assert json.loads((tmp_path / "report.json").read_text())["summary"]["schedules"] == 1
 

@@ -23,7 +23,7 @@ from tests.report import sample
 from tests.report.large import large_sweep
 
 MEGABYTES = 1_000_000
-TOLD = Told(sample.STATEMENTS, "/r", {})
+TOLD = Told("/r", {})
 
 
 def three() -> SweepResult:

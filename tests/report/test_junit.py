@@ -78,9 +78,7 @@ def test_a_suite_a_scenario_and_a_case_a_schedule() -> None:
     assert failure.get("message") == (
         "E2: deploy with key [api key]: expected 0, found 1 at launch 2 (resume), line 4, seq 3"
     )
-    assert failure.text == junit.explain(
-        sample.violated(), sample.STATEMENTS, "rep/failures/x.json"
-    ).rstrip("\n")
+    assert failure.text == junit.explain(sample.violated(), "rep/failures/x.json").rstrip("\n")
     (error,) = inconclusive
     assert (error.tag, error.get("type")) == ("error", "INCONCLUSIVE")
     assert error.get("message") == "log:header#1/before was never reached"

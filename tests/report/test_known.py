@@ -56,7 +56,7 @@ def test_a_known_fault_is_green_everywhere_and_said() -> None:
     sweep = sample.sweep_result(sample.violated())
     fine = accepted(known, faults_of_all(sweep))
     assert exit_code(sweep, fine) == 0
-    text = failures(sweep.scenarios[0], {}, {}, known)
+    text = failures(sweep.scenarios[0], {}, known)
     assert text == f"\nknown  {FINGERPRINT}  (1 schedule): issue 7\n"
     assert '"known": true' in json_report(sweep, {}, known)
     xml = junit_report(sweep, faults_of_all(sweep), sample.context(known=known))
@@ -70,7 +70,7 @@ def test_a_new_one_beside_it_is_red() -> None:
     sweep = sample.sweep_result(sample.violated())
     fine = accepted(known, faults_of_all(sweep))
     assert exit_code(sweep, fine) == 1
-    assert "  killed " in failures(sweep.scenarios[0], {}, {}, known)
+    assert "  killed " in failures(sweep.scenarios[0], {}, known)
     context = sample.context(known=known)
     assert "<failure" in junit_report(sweep, faults_of_all(sweep), context)
     assert "::error " in annotations_of(sweep, faults_of_all(sweep), context)

@@ -30,7 +30,7 @@ def test_totals_at_the_end() -> None:
 def test_failures_of_one_kind_are_explained_once() -> None:
     same = [replace(sample.violated(), id=f"deploy-other-{n}") for n in range(7)]
     files = {sample.violated().id: "x.json"}
-    text = failures(sample.scenario_result(sample.violated(), *same), {}, files)
+    text = failures(sample.scenario_result(sample.violated(), *same), files)
     assert text.count("  killed ") == 1
     assert text.endswith(
         "  fault     E2 toolStarted > effect\n"
@@ -45,17 +45,17 @@ def test_kinds_beyond_a_few_are_counted() -> None:
         for n in range(5)
         for v in sample.violated().violations
     ]
-    text = failures(sample.scenario_result(*kinds), {}, {})
+    text = failures(sample.scenario_result(*kinds), {})
     assert text.endswith("\n2 more of other kinds; the report folder has them all\n")
 
 
 def test_nothing_to_say_about_what_passed() -> None:
-    assert failures(sample.scenario_result(sample.passed()), {}, {}) == ""
+    assert failures(sample.scenario_result(sample.passed()), {}) == ""
 
 
 def test_the_whole_report_holds_every_part() -> None:
     sweep = sample.sweep_result(sample.violated(), error="no such program")
-    text = text_report(sweep, sample.STATEMENTS, {})
+    text = text_report(sweep, {})
     assert text.startswith("scenario ")
     assert "E2        an effect that may not be replayed" in text
     assert f"{Verdict.HARNESS_ERROR}  deploy-error" in text

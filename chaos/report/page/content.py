@@ -16,6 +16,7 @@ from typing import Any
 from chaos.options import FAULTS, SweepOptions
 from chaos.points import Schedule
 from chaos.report.counts import all_results, results_of, summary_of, unproven
+from chaos.report.explain import statement
 from chaos.report.known import Known
 from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.page.gaps import gaps_of
@@ -36,7 +37,6 @@ _VERDICTS = tuple(Verdict)
 class Told:
     """What a sweep does not say of itself."""
 
-    statements: Mapping[str, str]  # rule id -> its one-line statement
     folder: str  # of the report: failures/ID.json for all that did not pass, and their evidence
     known: Known
     options: SweepOptions = field(default_factory=SweepOptions)
@@ -73,7 +73,7 @@ def contents(sweep: SweepResult, told: Told) -> dict[str, Any]:
         "columns": COLUMNS,
         "lanes": LANES,
         "verdicts": [str(verdict) for verdict in _VERDICTS],
-        "rules": {ident: told.statements.get(ident, "") for g in groups for ident in g.rules},
+        "rules": {ident: statement(ident, g.results[0]) for g in groups for ident in g.rules},
         "groups": [
             {
                 "title": group.title,
