@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from chaos.cli.find import DEFAULT_FOLDER
-from chaos.cli.output import complain, near, say, show
+from chaos.cli.output import STDOUT, check_writable, complain, near, say, show
 from chaos.cli.screen import Screen, screen_for
 from chaos.cli.tally import Tally
 from chaos.options import SweepOptions
@@ -24,7 +24,6 @@ from chaos.supervise.standard import standard_course
 from chaos.target import Target, TargetNotFound, load_target
 from chaos.whole import write_whole
 
-STDOUT = "-"
 _VERSION_LIMIT_S = 120.0
 _UNKNOWN = "(version unknown)"
 
@@ -32,6 +31,7 @@ _UNKNOWN = "(version unknown)"
 def command(args: argparse.Namespace) -> int:
     """Certify, and give the exit code of `chaos run`."""
     target = _target(args.target)
+    check_writable(args.json)
     options = SweepOptions(
         jobs=args.jobs, launch=args.launch, budget_s=args.budget, seed=0, keep=True
     )

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TextIO
 
 from chaos.cli.paint import painted
-from chaos.errors import HarnessError
+from chaos.errors import HarnessError, UsageError
+
+STDOUT = "-"  # a file's name that means standard output
 
 
 def prepare_streams() -> None:
@@ -84,3 +86,12 @@ def complain(message: str) -> None:
 def _give_up(stream: TextIO) -> None:
     """Let what `stream` still holds go to nowhere, or Python would fail on it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def check_writable(file: str | None) -> None:
+    """Refuse before a sweep of a minute, not after it."""
+    if file in (None, STDOUT):
+        return
+    path = Path(str(file))
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{file}: cannot be written; expected a file in a folder that exists")

@@ -12,7 +12,7 @@ from pathlib import Path
 from chaos.cli.ci import no_commands, repository, write_summary
 from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
-from chaos.cli.output import complain, say, tell
+from chaos.cli.output import STDOUT, check_writable, complain, say, tell
 from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
 from chaos.cli.teller import Teller, Telling
@@ -28,8 +28,6 @@ from chaos.report.known import NONE, Known, accepted, gone, read_known
 from chaos.report.triage import faults_of_all
 from chaos.supervise.sweep import sweep
 from chaos.whole import write_whole
-
-STDOUT = "-"
 
 
 def command(args: argparse.Namespace) -> int:
@@ -55,7 +53,7 @@ def command(args: argparse.Namespace) -> int:
         raise UsageError(f"--faults {options.faults} has no depth: leave --depth out")
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
-        _check_writable(file)
+        check_writable(file)
     if args.known and args.fail_fast:
         raise UsageError("--fail-fast would stop at a known fault; leave it out, or --known")
     known = read_known(Path(args.known)) if args.known else NONE
@@ -101,15 +99,6 @@ def _check_true(file: str, known: Known, past: Sequence[str]) -> int:
             "  take the line out, or look for what this run left out"
         )
     return UsageError.exit_code if past else 0
-
-
-def _check_writable(file: str | None) -> None:
-    """Refuse before a sweep of a minute, not after it."""
-    if file in (None, STDOUT):
-        return
-    path = Path(str(file))
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"{file}: cannot be written; expected a file in a folder that exists")
 
 
 def _write(file: str | None, text: str) -> None:

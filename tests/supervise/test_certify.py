@@ -80,3 +80,11 @@ def test_a_target_without_a_shell_is_asked_for_an_answer_only(tmp_path: Path) ->
     (tmp_path / "t.toml").write_text((SQLITE % "").partition("[shell]")[0], encoding="utf-8")
     target = load_target(str(tmp_path / "t.toml"), ".")
     assert [scenario.name for scenario in standard_course(target)] == ["certify-answer"]
+
+
+def test_a_table_that_cannot_be_written_is_refused_before_the_course(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["certify", "agent", "--json", str(tmp_path), "--report", str(tmp_path / "r")]) == 4
+    assert "cannot be written" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
