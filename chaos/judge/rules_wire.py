@@ -132,7 +132,8 @@ def _last(turn: Turn) -> str:
 def counted_effects(case: Case) -> Iterator[Violation]:
     """Without a log: an effect happens as often as the scenario expects, `once` at most once where
     there was a kill; one of which the scenario says nothing, as often as in the run without a kill
-    at most. Fails at the first that is one too many. `per-intent` needs facts."""
+    at most. Fails at the first that is one too many. Where a prompt is acknowledged by the end of
+    its launch only, whoever gives it again asks for its effects again. `per-intent` needs facts."""
     facts = case.evidence.facts
     killed = any(launch.killed for launch in case.evidence.launches)
     counts = _steps(case)
@@ -143,11 +144,20 @@ def counted_effects(case: Case) -> Iterator[Violation]:
         wanted = facts.expect_effects.get(name, "")
         missing = wanted == "once" and not counts[name] and not killed and case.end is not None
         most = _MOST.get(wanted, usual[name] if case.evidence.references else counts[name])
+        most *= _times_given(case)
         if wanted == "per-intent" or not (counts[name] > most or missing):
             continue
         launch = _launch_of_last(case, name)
         expected = wanted or f"at most {most} times, as without a kill"
         yield broken("E2", f"effect {name!r}", expected, f"{counts[name]} times", Where(launch))
+
+
+def _times_given(case: Case) -> int:
+    """How often the same prompt was given, at most, by somebody who must do so."""
+    if case.evidence.facts.acknowledged != "exit":
+        return 1
+    runs = Counter(x.prompt for x in case.evidence.launches if x.role == "run")
+    return max(runs.values(), default=1)
 
 
 def _steps(case: Case) -> Counter[str]:

@@ -208,6 +208,16 @@ def test_without_a_kill_what_is_expected_once_must_happen() -> None:
     assert judge(killed.evidence(REFERENCE)) == []
 
 
+@pytest.mark.parametrize(("acknowledged", "broken"), [("exit", []), ("request", ["E2"])])
+def test_who_must_give_a_prompt_again_asks_for_its_effects_again(
+    acknowledged: str, broken: list[str]
+) -> None:
+    story = WireStory("ship it", acknowledged=acknowledged)
+    story.launch("run").ask().call("ship").effect("ship").die().result("unknown")
+    story.launch("run", "ship it").ask().call("ship").effect("ship").result().ask().say("ok").end()
+    assert [v.id for v in judge(story.evidence(REFERENCE))] == broken
+
+
 def test_a_side_request_is_no_turn() -> None:
     story = shipped(side=("a short title",)).launch("idle")
     story.ask(messages=[{"role": "user", "content": "a short title for: ship it"}])
