@@ -9,6 +9,7 @@ happened next.
     R1 assistant > end                   the launch that broke R1 left an answer as the last fact
     R1 torn-write                        only a kill inside a write shows it, whatever was written
     E1 no-kill                           the run without a kill breaks the same rules already
+    R1 unread > request                  a session that tells no facts broke R1 with this request
 
 The kill itself is not in it: a recovery that goes wrong at its end does so after a kill at any
 earlier point, and that is one fault. Nor are ids, ordinals and the scenario, so that a fault has
@@ -42,6 +43,7 @@ NOTHING = "nothing"  # an empty log
 HEADER = "header"  # a log without facts
 END = "end"  # of a launch
 UNREADABLE = "unreadable"
+UNREAD = "unread"  # a session that tells no facts
 UNKNOWN = "unknown"
 
 # The first row of a rule: it may have others, for sessions that are not read.
@@ -165,11 +167,13 @@ def _fingerprint(result: ScheduleResult, anyway: frozenset[str]) -> str:
 def _around(evidence: Evidence, violation: Violation) -> tuple[str, str]:
     """By the event, the line or the launch that the violation names, in this order."""
     at, log = log_at(evidence, violation)
+    read = evidence.facts.dialect == "session-v2"
+    doing = _doing(log) if read else UNREAD
     if not isinstance(at, Launch | None):
-        return _doing(log), type(at).__name__.lower()
+        return doing, type(at).__name__.lower()
     line = number_in(violation, "line")
-    if line is None:
-        return _doing(log), END
+    if line is None or not read:
+        return doing, END
     before = LF.join(log.split(LF)[: line - 1]) + LF
     said = (fact.type for fact in read_log(log).facts if fact.line == line)
     return _doing(before), next((kind for kind in said if kind != "usage"), UNREADABLE)

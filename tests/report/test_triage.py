@@ -182,3 +182,11 @@ def test_a_name_that_a_target_wrote_is_one_word() -> None:
     launches = tuple(replace(launch, log_after=name) for launch in evil.launches)
     result = failed("a", ("R1", {"launch": 1}), evidence=replace(evil, launches=launches))
     assert fingerprints(result) == ["R1 a-b- > end"]
+
+
+def test_a_session_that_tells_no_facts_is_unread() -> None:
+    (evidence,) = [r.evidence for r in [sample.violated()] if r.evidence]
+    facts = replace(evidence.facts, dialect="opaque")
+    result = replace(sample.violated(), evidence=replace(evidence, facts=facts))
+    (fault,) = faults_of(sample.scenario_result(result))
+    assert fault.fingerprint == "E2 unread > effect"
