@@ -39,7 +39,7 @@ def not_applicable(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:
     judged = statements(rules, facts)
     return {
         rule.id: next(
-            _MISSING[need] for need in rule.needs if need in _MISSING and not offers(facts, need)
+            why for need, why in _MISSING.items() if need in rule.needs and not offers(facts, need)
         )
         for rule in rules
         if rule.id not in judged and any(need in _MISSING for need in rule.needs)
