@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from chaos.evidence import Answered, Effect, Launch, Request
 from chaos.judge.case import Case, Need, Rule, Where, asks_the_model, broken
-from chaos.judge.rules_recovery import last_line
+from chaos.judge.rules_recovery import crash_report, last_line
 from chaos.judge.talks import Turn, answered, first_lost, is_side, turns, words
 from chaos.results import Violation
 
@@ -214,7 +214,7 @@ def _tells(case: Case, turn: Turn, name: str) -> bool:
 
 def ends_well(case: Case) -> Iterator[Violation]:
     """Without a log: the exit code is that of an operation that completed; or that failed, where
-    the scenario expects it."""
+    the scenario expects it. One that fell over is told as such."""
     allowed = [case.code("completed")]
     if case.evidence.facts.expect_outcome == "failed":
         allowed.append(case.code("failed"))
@@ -223,7 +223,8 @@ def ends_well(case: Case) -> Iterator[Violation]:
         elsewhere = any(
             case.code(name) == launch.exit_code for name in ("corrupt", "busy") if case.code(name)
         )
-        if itself and not elsewhere and launch.exit_code not in allowed:
+        fell = crash_report(case.text(launch.stderr))
+        if itself and not fell and not elsewhere and launch.exit_code not in allowed:
             expected = " or ".join(str(code) for code in allowed if code is not None)
             found = f"{launch.exit_code}: {last_line(case, launch)}"
             yield broken("R2", "wrong exit code", expected, found, Where(launch))

@@ -208,6 +208,15 @@ def test_without_a_kill_what_is_expected_once_must_happen() -> None:
     assert judge(killed.evidence(REFERENCE)) == []
 
 
+def test_one_that_fell_over_is_told_once() -> None:
+    told = "Traceback (most recent call last):\nValueError: no\n"
+    story = shipped().launch("resume").end(1, stderr=told)
+    assert [v.message for v in judge(story.evidence(REFERENCE))] == [
+        "the target fell over: expected an orderly end, found 'Traceback (most recent call last):' "
+        "… stderr ends 'ValueError: no' at launch 2 (resume)"
+    ]
+
+
 @pytest.mark.parametrize(("acknowledged", "broken"), [("exit", []), ("request", ["E2"])])
 def test_who_must_give_a_prompt_again_asks_for_its_effects_again(
     acknowledged: str, broken: list[str]
