@@ -27,17 +27,18 @@ def keeps_prompts(case: Case) -> Iterator[Violation]:
     a turn has lost it or has it too often, when a launch that ended well never asked for it, when
     the answer never comes; and when the probe turn does not arrive, or its tool has no effect."""
     said: set[str] = set()
-    given: dict[str, list[Launch]] = {}  # launches that were told a prompt
+    for prompt, most, count, turn in case.remember(_miscounted):
+        if prompt in said:
+            continue
+        said.add(prompt)
+        where = Where(case.launch_of(turn.request), event=turn.request)
+        if count:
+            what, expected = f"prompt {prompt!r} is doubled", f"it {most} times at most"
+            yield broken("R1", what, expected, f"it {count} times", where)
+        else:
+            what, users = f"prompt {prompt!r} is lost", [text for text in turn.users if text]
+            yield broken("R1", what, "it in every later request", f"a user saying {users}", where)
     for launch in case.evidence.launches:
-        if launch.prompt is not None and launch.role in ("run", "probe"):
-            given.setdefault(launch.prompt, []).append(launch)
-        for turn in _of(case, launch):
-            held = _prompts(case, turn)
-            for prompt, launches in given.items():
-                fault = _fault(case, prompt, launches, held[prompt], turn)
-                if fault is not None and prompt not in said:
-                    said.add(prompt)
-                    yield broken("R1", *fault, Where(launch, event=turn.request))
         if launch.role == "run" and _well(case, launch) and not _asked(case, launch):
             what, found = f"prompt {launch.prompt!r} reached nobody", "an end without one"
             yield broken("R1", what, "a request that holds it", found, Where(launch))
@@ -45,17 +46,26 @@ def keeps_prompts(case: Case) -> Iterator[Violation]:
     yield from _probe(case)
 
 
-def _fault(
-    case: Case, prompt: str, given: list[Launch], count: int, turn: Turn
-) -> tuple[str, str, str] | None:
-    """What is wrong with the number of times that a turn holds a prompt: what, expected, found."""
-    most = len(given)
-    if count > most:
-        return f"prompt {prompt!r} is doubled", f"it {most} times at most", f"it {count} times"
-    if not count and _accepted_before(case, prompt, given, turn.request):
-        users = [text for text in turn.users if text]
-        return f"prompt {prompt!r} is lost", "it in every later request", f"a user saying {users}"
-    return None
+def _miscounted(case: Case) -> list[tuple[str, int, int, Turn]]:
+    """The prompts that a turn lacks, or holds too often: the prompt, how often it was given, how
+    often it is there, and the turn."""
+    given: dict[str, list[Launch]] = {}
+    found = []
+    for launch in case.evidence.launches:
+        if launch.prompt is not None and launch.role in ("run", "probe"):
+            given.setdefault(launch.prompt, []).append(launch)
+        for turn in _of(case, launch):
+            held = _prompts(case, turn)
+            for prompt, launches in given.items():
+                lost = not held[prompt] and _accepted_before(case, prompt, launches, turn.request)
+                if lost or held[prompt] > len(launches):
+                    found.append((prompt, len(launches), held[prompt], turn))
+    return found
+
+
+def _without_prompt(case: Case) -> set[int]:
+    """Turns that have lost a prompt: what they have lost besides is no news."""
+    return {turn.request.order for _, _, count, turn in case.remember(_miscounted) if not count}
 
 
 def _accepted_before(case: Case, prompt: str, given: list[Launch], request: Request) -> bool:
@@ -112,7 +122,7 @@ def stays_told(case: Case) -> Iterator[Violation]:
     (perhaps joined with more), what the model said, its calls with their arguments, and their
     results. Ids may be given anew. Fails at the first thing that is gone. A prompt that is lost is
     R1's, and what is lost with it."""
-    lost = {v.evidence.get("order") for v in keeps_prompts(case) if " is lost" in v.message}
+    lost = _without_prompt(case)
     before: Turn | None = None
     for turn in turns(case):
         gone = first_lost(before.conversation, turn.conversation) if before else None
@@ -179,7 +189,7 @@ def not_forgotten(case: Case) -> Iterator[Violation]:
     result (its own, or that it is unknown), or words that name it. Fails when one does not: of each
     effect, the first turn is reported. What was told once, and is not any more, is P6's; where the
     prompt is lost with it, R1's."""
-    lost = {v.evidence.get("order") for v in keeps_prompts(case) if " is lost" in v.message}
+    lost = _without_prompt(case)
     happened: dict[str, Effect] = {}
     told: set[str] = set()
     asked = {turn.request.order: turn for turn in turns(case)}

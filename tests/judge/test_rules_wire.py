@@ -79,6 +79,10 @@ def lost_prompt() -> WireStory:
     return killed_at_the_request().forget().launch("resume").ask().say("what?").end()
 
 
+def lost_with_its_effect() -> WireStory:
+    return killed_in_the_tool().forget(2).launch("resume").ask().say("what?").end().idle()
+
+
 def doubled_prompt() -> WireStory:
     story = killed_at_the_request()
     story.memory *= 2
@@ -111,6 +115,13 @@ BAD: list[tuple[str, Callable[[], WireStory], str, list[str]]] = [
         lost_prompt,
         "prompt 'ship it' is lost: expected it in every later request, found a user saying "
         "['go on'] at launch 2 (resume), event 2",
+        [],
+    ),
+    (
+        "R1",
+        lost_with_its_effect,
+        "prompt 'ship it' is lost: expected it in every later request, found a user saying "
+        "['go on'] at launch 2 (resume), event 4",
         [],
     ),
     (
