@@ -77,6 +77,7 @@ class Walk:
                     f"outcome: {_outcome(first)} there, {_outcome(explored)} here. Merging the "
                     "two would hide one: what the image leaves out matters to the target",
                 )
+            return replace(explored.result, merged_into=first.result.id)  # one image, said once
         return explored.result
 
     def next_level(self) -> list[tuple[Schedule, list[Branch]]]:

@@ -169,6 +169,20 @@ def test_a_known_image_with_another_outcome_is_a_harness_error() -> None:
     assert walk.closure().verified == before + 2
 
 
+def test_what_was_verified_is_of_the_image_that_came_first() -> None:
+    lanes = Lanes(BASH)
+    walk = lanes.begin(verify=lambda _: True)
+    before = walk.closure()
+    results = []
+    while level := walk.next_level():
+        results += [walk.took(lanes.explore(b)) for _, branches in level for b in branches]
+    end = walk.closure()
+    assert end.verified > before.verified
+    # Reports count an image once: at the schedule that is merged into no other.
+    alone = [result for result in results if result.merged_into is None]
+    assert len(alone) == end.states - before.states
+
+
 def test_merged_schedules_have_no_outcome_to_compare() -> None:
     lanes = Lanes(BASH)
     walk = lanes.begin(verify=lambda _: True)
