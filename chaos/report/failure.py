@@ -87,7 +87,12 @@ def read_failure(path: Path) -> Failure:
         return _failure(value)
     except ChaosError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except KeyError as error:
+        raise UsageError(
+            f"{path}: not a failure file, or damaged: it has no {error}; "
+            "`chaos run --report DIR` writes them to DIR/failures/"
+        ) from None
+    except (TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{path}: damaged failure file: {error!r}") from None
 
 

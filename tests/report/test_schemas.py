@@ -57,6 +57,13 @@ def reported(sweep: SweepResult) -> Any:
     return json.loads(json_report(sweep, {sample.violated().id: "f.json"}, known))
 
 
+def test_each_needs_no_other() -> None:
+    """Whoever checks a failure file has one schema to load."""
+    assert "urn:" not in json.dumps({**schema("failure"), "$id": ""})
+    for shared in ("violation", "count"):
+        assert schema("failure")["$defs"][shared] == schema("report")["$defs"][shared]
+
+
 @pytest.mark.parametrize("name", ["report", "failure"])
 def test_they_are_schemas_of_this_version(name: str) -> None:
     Draft202012Validator.check_schema(schema(name))
