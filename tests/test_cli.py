@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -103,6 +104,24 @@ def test_a_violation_is_explained_and_can_be_replayed(
     assert sample.SECRET not in out
 
 
+def test_an_explanation_stands_apart_from_the_line_of_the_next_scenario(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("scenarios/other.toml").write_text(sample.SCENARIO.replace('"deploy"', '"other"', 1))
+    broken = sample.sweep_result(sample.violated())
+    good = [replace(sample.scenario_result(sample.passed()), name=n) for n in ("other", "other")]
+
+    def sweep(_: object, __: object, listener: Listener) -> SweepResult:
+        for done in (*broken.scenarios, *good):
+            listener.scenario_done(done)
+        return broken
+
+    monkeypatch.setattr(chaos.cli.run, "sweep", sweep)
+    assert main(["run"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"again     chaos replay .*\n\nother .*\nother ", out)
+
+
 def test_the_options_reach_the_sweep(sweep: Callable[..., Sweep]) -> None:
     stand_in = sweep(sample.passed())
     line = (
@@ -134,7 +153,9 @@ def test_a_known_fault_is_green(
     sweep(sample.violated())
     Path("known.txt").write_text("E2 toolStarted > effect  # issue 7\n")
     assert main(["run", "--known", "known.txt"]) == 0
-    assert "known  E2 toolStarted > effect  (1 schedule): issue 7\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "known  E2 toolStarted > effect  (1 schedule): issue 7\n" in out
+    assert "\n1 fault:\n  E2 toolStarted > effect  (1 schedule, known)\n" in out
 
 
 def test_fail_fast_does_not_go_with_known_faults(capsys: pytest.CaptureFixture[str]) -> None:
@@ -562,7 +583,8 @@ def test_shrink_writes_a_scenario_a_failure_file_and_a_test(
 ) -> None:
     assert main(["shrink", saved, "--pytest"]) == 0
     out = capsys.readouterr().out
-    assert "  again     chaos replay deploy-shrunk.json\n" in out
+    file = Path("deploy-shrunk.json").resolve()
+    assert f"  again     chaos replay {file}\n" in out  # from any directory
     assert out.endswith(
         "shrunk    1 -> 1 kill, 3 -> 2 turns (9 runs; still E2)\n"
         "scenario  deploy-shrunk.toml\ntest      test_deploy_shrunk.py\n"

@@ -183,7 +183,7 @@ def only_safe_is_replayed(case: Case) -> Iterator[Violation]:
         said.add((launch.index, call.key))
         what = f"{call.name} call {call.id!r} of an earlier launch was run again"
         where = Where(launch, call.intent, act)
-        yield broken("E4", what, "no replay: it is recorded never", words(act), where)
+        yield broken("E4", what, "no replay: the log says replay=never", words(act), where)
 
 
 def _declared_otherwise(case: Case) -> Iterator[Violation]:

@@ -93,8 +93,9 @@ def test_e1_what_is_no_sweep_needs_an_intent(path: str, text: str | None, call: 
 def test_e2_and_e4_a_call_recorded_never_is_run_again() -> None:
     story = killed_deploy().launch("resume").exec().effect().result()
     assert broken(ended(story)) == [
-        "E4: bash call 'call_0' of an earlier launch was run again: expected no replay: it is "
-        f"recorded never, found start of {SHELL!r} at launch 2 (resume), line 5, seq 6, event 12",
+        "E4: bash call 'call_0' of an earlier launch was run again: expected no replay: the "
+        f"log says replay=never, found start of {SHELL!r} "
+        "at launch 2 (resume), line 5, seq 6, event 12",
         "E2: effect 'deploy' of bash call 'call_0' happened too often: expected at most 1, found 2 "
         "at launch 2 (resume), line 5, seq 6",
     ]

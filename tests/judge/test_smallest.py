@@ -245,8 +245,8 @@ SMALLEST: list[tuple[str, Callable[[], Evidence], str, list[str]]] = [
     (
         "E4",
         lambda: dead(run_again()),
-        "bash call 'call_0' of an earlier launch was run again: expected no replay: it is "
-        "recorded never, found effect 'deploy' at launch 2 (resume), line 5, seq 6, event 9",
+        "bash call 'call_0' of an earlier launch was run again: expected no replay: the log "
+        "says replay=never, found effect 'deploy' at launch 2 (resume), line 5, seq 6, event 9",
         [],
     ),
     (
