@@ -106,7 +106,10 @@ def serve() -> None:
     functions = {"baseline": lane.baseline, "explore": lane.explore}
     given = [contextlib.nullcontext(Path(root)) for root in sys.argv[1:]]
     with given[0] if given else workshop() as root, closing(lane.Lane(root)) as here:
-        hold(root)
+        try:
+            hold(root)
+        except FileNotFoundError:
+            return  # the supervisor has gone already, and the workshop with it
         while True:
             try:
                 name, work = _receive(asked)

@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -34,6 +34,7 @@ _INTERRUPTIONS: dict[signal.Signals, Any] = {
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,
 }
+Whole = Callable[[], AbstractContextManager[None]]
 
 
 def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listener) -> SweepResult:
@@ -43,7 +44,7 @@ def sweep(scenarios: Sequence[Scenario], options: SweepOptions, listener: Listen
     with workshop() as root, pool(root, options.jobs, options.executor) as lanes:
         run = _Sweep(lanes, scenarios, options, listener)
         try:
-            with one_interruption():
+            with one_interruption() as run.whole:
                 run.all()
         except KeyboardInterrupt:
             interrupted = True
@@ -87,18 +88,21 @@ class _Sweep:
         self.options = options
         self.listener = listener
         self.progress = [Progress(scenario, options) for scenario in scenarios]
+        self.whole: Whole = nullcontext  # around what is not to be done by half
         self._then: dict[Future[Any], Callable[[Future[Any]], None]] = {}
         self._stopping = False
 
     def all(self) -> None:
-        for progress in self.progress:
-            self.listener.scenario_started(progress.scenario.name)
-            future = self.lanes.baseline(progress.baseline())
-            self._then[future] = partial(self._baseline_done, progress)
+        with self.whole():
+            for progress in self.progress:
+                self.listener.scenario_started(progress.scenario.name)
+                future = self.lanes.baseline(progress.baseline())
+                self._then[future] = partial(self._baseline_done, progress)
         while self._then:
             done, _ = wait(self._then, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._then.pop(future)(future)
+            with self.whole():
+                for future in done:
+                    self._then.pop(future)(future)
 
     def result(self, seconds: float, *, interrupted: bool = False) -> SweepResult:
         """What there is now."""
@@ -166,17 +170,33 @@ class _Sweep:
 
 
 @contextmanager
-def one_interruption() -> Iterator[None]:
+def one_interruption() -> Iterator[Whole]:
     """The first of them is a KeyboardInterrupt; further ones change nothing (a CI runner sends
-    several), so that the partial report is written whole."""
+    several), so that the partial report is written whole. It waits for the end of what is done
+    `with` what this gives: a scenario is told and saved, or it is not."""
+    asked = waits = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        nonlocal asked
         for later in _INTERRUPTIONS:
             signal.signal(later, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        asked = True
+        if not waits:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def whole() -> Iterator[None]:
+        nonlocal waits
+        waits = True
+        try:
+            yield
+        finally:
+            waits = False
+        if asked:
+            raise KeyboardInterrupt
 
     for number in _INTERRUPTIONS:
         signal.signal(number, interrupt)
-    yield
+    yield whole
     for number, default in _INTERRUPTIONS.items():
         signal.signal(number, default)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from chaos.results import ScheduleResult
 from chaos.scenario import load_scenario
 from chaos.supervise.sweep import sweep
@@ -29,6 +32,25 @@ def test_an_interrupted_walk_is_not_closed() -> None:
     assert 0 < len(found.schedules) < 30  # a level is about thirty
     assert not found.closure.complete
     assert found.closure.left > 0
+
+
+class Told(Silent):
+    """Gets a SIGTERM in the middle of telling, twice."""
+
+    def __init__(self) -> None:
+        self.whole = 0
+
+    def schedule_done(self, name: str, result: ScheduleResult) -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+        self.whole += 1
+
+
+def test_an_interruption_leaves_nothing_told_by_half() -> None:
+    told = Told()
+    result = sweep([load_scenario(scenario_file("plain-answer"))], options(jobs=1), told)
+    assert result.interrupted
+    assert told.whole == len(result.scenarios[0].schedules) > 0
 
 
 def test_a_scenario_that_was_never_begun_is_not_closed() -> None:
