@@ -56,12 +56,13 @@ class Harness:
     def __init__(self, *, launch: str = "exec", jobs: int = 1) -> None:
         if launch not in LAUNCHES:
             raise UsageError(f"launch: expected one of {', '.join(LAUNCHES)}, found {launch!r}")
-        if jobs < 1:
-            raise UsageError(f"jobs: expected 1 or more, found {jobs}")
+        if not isinstance(jobs, int) or jobs < 1:
+            raise UsageError(f"jobs: expected 1 or more, found {jobs!r}")
         self._options = SweepOptions(launch=launch, jobs=jobs)
         self._opening = threading.Lock()
         self._opened = ExitStack()
         self._pool: Pool | None = None
+        self._owner = os.getpid()
         self.last_run: Run | None = None  # what `run` gave last, or would have
         self._references: list[tuple[Scenario, tuple[Evidence, ...]]] = []
 
@@ -134,12 +135,13 @@ class Harness:
         a schedule, or "closure". Raises ChaosError."""
         if faults not in FAULTS or torn not in ("ends", "every"):
             raise UsageError(f"faults: one of {', '.join(FAULTS)}; torn: ends or every")
-        kills = None if depth == CLOSURE else depth
-        if kills is not None and (not isinstance(kills, int) or kills < 1):
+        if depth != CLOSURE and (not isinstance(depth, int) or depth < 1):
             raise UsageError(f"depth: expected 1 or more, or {CLOSURE!r}, found {depth!r}")
+        if faults != FAULTS[0] and depth != 1:
+            raise UsageError(f"faults={faults!r} has no depth: leave depth out")
         options = replace(
             self._options,
-            depth=kills,
+            depth=depth if isinstance(depth, int) else None,
             phases=None if phases is None else _phases(phases),
             torn=torn,
             faults=faults,
@@ -182,6 +184,8 @@ class Harness:
 
     def _lanes(self) -> Pool:
         with self._opening:
+            if self._owner != os.getpid():  # a fork of the caller has lanes of its own
+                self._owner, self._pool, self._opened = os.getpid(), None, ExitStack()
             if self._pool is None:
                 root = self._opened.enter_context(workshop())
                 self._pool = self._opened.enter_context(pool(root, self._options.jobs))
@@ -252,4 +256,6 @@ def _phases(words: Iterable[str]) -> tuple[Phase, ...]:
     for word in chosen:
         if word not in tuple(Phase):
             raise UsageError(f"unknown phase {word!r}; known here: {', '.join(Phase)}")
+    if not chosen:
+        raise UsageError(f"phases: expected some of {', '.join(Phase)}, found none")
     return tuple(phase for phase in Phase if phase in chosen)

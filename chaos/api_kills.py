@@ -81,7 +81,12 @@ def _never_reached(run: Run, index: int, kill: KillPoint) -> str:
 
 
 def _point(kill: KillPoint | str) -> KillPoint:
-    return KillPoint.parse(kill) if isinstance(kill, str) else kill
+    if isinstance(kill, KillPoint | str):
+        return KillPoint.parse(kill) if isinstance(kill, str) else kill
+    raise UsageError(
+        f"not a kill point: {kill!r}; write for example after('toolStarted', tool='bash'), or its "
+        "text, 'log:toolStarted[bash]#1/after'"
+    )
 
 
 def _schedule(scenario: Scenario, kills: Sequence[KillPoint | None]) -> Schedule:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.errors import UsageError
-from chaos.scenario import Scenario, parse_scenario
+from chaos.scenario import Scenario, load_scenario, parse_scenario
 from chaos.target import Target, load_target
 from chaos.toml_write import write_toml
 
@@ -33,18 +33,19 @@ def make_scenario(
     return parse_scenario(text, str(folder / _PATH), lambda name: load_target(name, str(folder)))
 
 
-def vary(scenario: Scenario, **keys: Any) -> Scenario:
-    """The scenario with other top-level keys of its file: `vary(s, step=[{"run": "again"}])`. Each
-    replaces what was there, None takes it away. Raises what `make_scenario` raises."""
-    document: dict[str, Any] = tomllib.loads(scenario.source) | keys
+def vary(scenario: Scenario | str | os.PathLike[str], **keys: Any) -> Scenario:
+    """The scenario (or a file's) with other top-level keys: `vary(s, step=[{"run": "again"}])`.
+    Each replaces what was there, None takes it away. Raises what `make_scenario` raises."""
+    base = scenario if isinstance(scenario, Scenario) else load_scenario(os.fspath(scenario))
+    document: dict[str, Any] = tomllib.loads(base.source) | keys
     document = {key: value for key, value in document.items() if value is not None}
-    folder = str(Path(scenario.path).parent)
-    profile = tomllib.loads(scenario.source)["target"]["profile"]
+    folder = str(Path(base.path).parent)
+    profile = tomllib.loads(base.source)["target"]["profile"]
 
     def target(name: str) -> Target:
-        return scenario.target if name == profile else load_target(name, folder)
+        return base.target if name == profile else load_target(name, folder)
 
-    varied = f"{scenario.path.removesuffix(_VARIED)}{_VARIED}"
+    varied = f"{base.path.removesuffix(_VARIED)}{_VARIED}"
     return parse_scenario(_written(document), varied, target)
 
 

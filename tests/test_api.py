@@ -159,6 +159,7 @@ def test_a_schedule_is_taken_as_failures_print_it(harness: Harness) -> None:
             [after("operationFinished"), None, None, after("header")],
             "of launch 4 was never reached: launch 2 (resume) was the last",
         ),
+        (b"log:header#1/after", "not a kill point: 108; write for example after('toolStarted'"),
         ("log:nope", "not a kill point: 'log:nope'; write for example"),
         (Schedule.parse("run: log:foo#1/after"), "log:foo#1/after was never reached"),
         (Schedule.parse("damage: cut@4; run: none"), "comes before the first launch"),
@@ -209,8 +210,16 @@ def test_what_cannot_be_swept_is_refused(harness: Harness) -> None:
         harness.sweep(DEPLOY, depth=0)
     with pytest.raises(UsageError, match="unknown phase 'aftr'"):
         harness.sweep(DEPLOY, phases=["aftr"])
+    with pytest.raises(UsageError, match="depth: expected 1 or more, or 'closure', found None"):
+        harness.sweep(DEPLOY, depth=None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"phases: expected some of before, .*, found none"):
+        harness.sweep(DEPLOY, phases=[])
+    with pytest.raises(UsageError, match="faults='signal' has no depth"):
+        harness.sweep(DEPLOY, faults="signal", depth=2)
     with pytest.raises(UsageError, match="launch: expected one of exec, warm, found 'hot'"):
         Harness(launch="hot")
+    with pytest.raises(UsageError, match="jobs: expected 1 or more, found '2'"):
+        Harness(jobs="2")  # type: ignore[arg-type]
 
 
 def test_a_failure_file_runs_again(harness: Harness, tmp_path: Path) -> None:
@@ -238,6 +247,20 @@ def test_it_may_be_called_from_any_thread(harness: Harness) -> None:
     for thread in threads:
         thread.join()
     assert [run.verdict for run in made] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_fork_has_lanes_of_its_own_and_leaves_those_of_its_parent_alone() -> None:
+    script = """
+import os, sys
+from chaos import Harness, request
+with Harness(launch="warm") as harness:
+    deploy = sys.argv[1]
+    harness.run(deploy, kill=request(1))
+    if child := os.fork():
+        assert os.waitpid(child, 0)[1] == 0
+    harness.run(deploy, kill=request(1)).check()
+"""
+    subprocess.run([sys.executable, "-c", script, str(DEPLOY)], check=True, timeout=60)
 
 
 def test_a_closed_harness_leaves_nothing_and_opens_again(

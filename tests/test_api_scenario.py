@@ -48,6 +48,12 @@ def test_a_variation_says_only_what_is_different() -> None:
     assert vary(varied, step=tomllib.loads(scenario.source)["step"]).steps == scenario.steps
 
 
+def test_a_file_can_be_varied(tmp_path: Path) -> None:
+    file = scenario_file("plain-answer")
+    assert vary(file, name="other") == vary(load_scenario(file), name="other")
+    assert vary(Path(file), name="other").name == "other"
+
+
 def test_what_is_wrong_is_told_as_of_a_file() -> None:
     scenario = load_scenario(scenario_file("plain-answer"))
     with pytest.raises(ScenarioError, match=r"answer\.toml \(varied\):\d+: unknown key 'stp'"):

@@ -2,9 +2,10 @@
 
 A tiny janitor in a session of its own makes the directory, so that at no instant there is one that
 nobody would remove. Every process of the harness holds a shared lock on `ALIVE` in it. The janitor
-waits until the supervisor has its lock, then for the exclusive lock: it gets it when the last of
-them is gone (SIGKILL included) and removes the directory. On an orderly exit the supervisor removes
-it and ends the janitor. Whoever kills the supervisor and the janitor has to clean up himself.
+waits until the supervisor has its lock or has gone, then for the exclusive lock: it gets it when
+the last of them is gone (SIGKILL included) and removes the directory. On an orderly exit the
+supervisor removes it and ends the janitor; a fork of the supervisor leaves it alone. Whoever kills
+the supervisor and the janitor has to clean up himself.
 
 Does not end processes of a target: the kill engine's tracees die with their tracer.
 """
@@ -33,7 +34,10 @@ import fcntl, os, shutil, sys, time
 root = sys.argv[1]
 os.mkdir(root, 0o700)
 lock = os.open(os.path.join(root, "ALIVE"), os.O_RDONLY | os.O_CREAT)
-print(flush=True)
+try:
+    print(flush=True)
+except OSError:
+    pass
 sys.stdin.read()
 fcntl.flock(lock, fcntl.LOCK_EX)
 limit = time.monotonic() + 60
@@ -48,11 +52,13 @@ def workshop() -> Iterator[Path]:
     """Give the directory; remove it and end the janitor on the way out, or if none can start.
     Raises HarnessError where the directory cannot be made."""
     root = Path(tempfile.gettempdir(), f"killpoint-{secrets.token_hex(4)}")
+    owner = os.getpid()
     try:
         with _janitor(root):
             yield root
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        if os.getpid() == owner:
+            shutil.rmtree(root, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -67,6 +67,42 @@ with workshop.workshop(): pass
     assert gone_within_5_s(Path(died.stdout.strip()))
 
 
+def test_sigkill_of_a_supervisor_whose_janitor_has_just_begun_removes_it() -> None:
+    """Before anybody hears that the directory was made."""
+    script = """
+import os, signal, subprocess
+from chaos.supervise import workshop
+begin = subprocess.Popen
+def popen(argv, **options):
+    print(argv[-1], begin(argv, **options).pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+workshop.subprocess.Popen = popen
+with workshop.workshop(): pass
+"""
+    python = (sys.executable, "-c", script)
+    died = subprocess.run(python, check=False, stdout=subprocess.PIPE, text=True)
+    assert died.returncode == -signal.SIGKILL
+    root, janitor = died.stdout.split()
+    if psutil.pid_exists(int(janitor)):
+        psutil.wait_procs([psutil.Process(int(janitor))], timeout=5)
+    assert not Path(root).exists()
+
+
+def test_a_fork_of_the_supervisor_leaves_it_alone() -> None:
+    script = """
+import os, sys
+from chaos.supervise.workshop import workshop
+with workshop() as root:
+    if os.fork() == 0:
+        sys.exit()
+    os.wait()
+    print(root.is_dir(), root)
+"""
+    told = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+    assert told[0] == "True"
+    assert not Path(told[1]).exists()
+
+
 def test_a_directory_that_cannot_be_made_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
