@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from chaos.evidence import Evidence, Kill
 from chaos.points import Schedule
 from chaos.report.visible import without_secret
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
+from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,10 @@ class Counts:
 def results_of(scenario: ScenarioResult) -> tuple[ScheduleResult, ...]:
     """The schedules of a scenario, presentable. A scenario that failed as a whole counts as one
     more: an error of its run without a kill."""
-    results = tuple(map(presentable, scenario.schedules))
+    evidence = {result.id: result.evidence for result in scenario.schedules}
+    results = tuple(
+        presentable(result, evidence.get(result.merged_into or "")) for result in scenario.schedules
+    )
     if not scenario.error:
         return results
     failed = ScheduleResult(
@@ -106,17 +110,29 @@ def code_of(results: Iterable[ScheduleResult]) -> int:
     return next((code for applies, code in rows if applies), 0)
 
 
-def presentable(result: ScheduleResult) -> ScheduleResult:
-    """The same without the target's secret in anything but the evidence."""
-    secret = result.evidence.facts.secret if result.evidence else ""
-    if not secret:
-        return result
-    violations = tuple(
-        Violation(v.id, without_secret(v.message, secret), _evidence(v, secret))
-        for v in result.violations
+def presentable(result: ScheduleResult, image: Evidence | None = None) -> ScheduleResult:
+    """The same without the target's secret in anything but the evidence. `image` is the evidence of
+    the schedule that it was merged into, whose violations it has."""
+    for evidence in filter(None, (result.evidence, image)):
+        secret = evidence.facts.secret
+        told = without_secret((result.violations, result.why), secret)
+        result = replace(result, violations=told[0], why=told[1])
+    return result
+
+
+def told_of(evidence: Evidence) -> Evidence:
+    """The evidence as it may be shown: without the target's secret, which is taken out before
+    anything is cut, or half of it could be left. A kill keeps its point, which is parsed."""
+    secret = evidence.facts.secret
+    events = (
+        replace(event, tree=without_secret(event.tree, secret))
+        if isinstance(event, Kill)
+        else without_secret(event, secret)
+        for event in evidence.events
     )
-    return replace(result, violations=violations, why=without_secret(result.why, secret))
-
-
-def _evidence(violation: Violation, secret: str) -> dict[str, Any]:
-    return {key: without_secret(value, secret) for key, value in violation.evidence.items()}
+    return replace(
+        evidence,
+        launches=without_secret(evidence.launches, secret),
+        events=tuple(events),
+        blobs=without_secret(evidence.blobs, secret),
+    )

@@ -15,7 +15,7 @@ from chaos.evidence import Evidence, Kill, Launch
 from chaos.judge import RULES, STATEMENTS, unaccounted
 from chaos.judge.applicable import statements
 from chaos.points import Schedule
-from chaos.report.counts import presentable
+from chaos.report.counts import presentable, told_of
 from chaos.report.meaning import kill_meaning
 from chaos.report.timeline import (
     facts_around,
@@ -26,7 +26,7 @@ from chaos.report.timeline import (
     processes_beside,
     timeline,
 )
-from chaos.report.visible import visible, without_secret
+from chaos.report.visible import visible
 from chaos.results import ScheduleResult, Violation
 
 _EVENTS_BEFORE, _EVENTS_AFTER = 8, 5  # around the instant that a violation names
@@ -64,17 +64,18 @@ def explain(result: ScheduleResult, artifact: str | None, group: Sequence[str] =
     """A few tens of lines, ending with LF. `artifact` is the failure file, if one was written;
     `group` are lines about what the failure belongs to."""
     result = presentable(result)
+    shown = told_of(result.evidence) if result.evidence else None
     lines = [f"{result.verdict}  {visible(result.id)}"]
     rules = dict.fromkeys(violation.id for violation in result.violations)
     lines += [_labelled(ident, statement(ident, result)) for ident in rules]
     if not _kill_says_it_all(result):
         lines.append(_labelled("schedule", visible(result.schedule)))
     lines += _value("why", result.why)
-    if result.evidence is not None:
-        lines += _killed(result.evidence)
+    if shown is not None:
+        lines += _killed(shown)
     lines += _broken(result.violations)
-    if result.evidence is not None:
-        lines += _found(result, result.evidence)
+    if shown is not None:
+        lines += _found(result, shown)
     lines += group
     if artifact is not None:
         lines.append(_labelled("again", f"chaos replay {shlex.quote(artifact)}"))
@@ -104,7 +105,7 @@ def _killed(evidence: Evidence) -> Iterator[str]:
     for kill in (event for event in evidence.events if isinstance(event, Kill)):
         yield _labelled("killed", f"{launch_name(evidence, kill.launch)}: {kill_meaning(kill)}")
         yield _labelled("", f"{visible(kill.point)}: SIGKILL {kill_in_words(kill)}")
-        yield from _section("  beside it", processes_beside(kill), evidence.facts.secret)
+        yield from _section("  beside it", processes_beside(kill))
 
 
 def _broken(violations: Sequence[Violation]) -> Iterator[str]:
@@ -131,22 +132,21 @@ def _value(label: str, text: str) -> Iterator[str]:
 
 
 def _found(result: ScheduleResult, evidence: Evidence) -> Iterator[str]:
-    secret = evidence.facts.secret
     first = result.violations[0] if result.violations else None
     order = number_in(first, "order")
     at, log = log_at(evidence, first)
     launch = at if isinstance(at, Launch) else None
     when = f"after {launch_name(evidence, launch.index)}" if launch else "as it was then"
-    yield from _section(f"  log       {when}", facts_around(log, number_in(first, "line")), secret)
-    yield from _section("  happened", _around(evidence, order), secret)
-    yield from _section(*_last_words(evidence, first), secret)
-    yield from _section("  lost      replies that were paid for", unaccounted(evidence), secret)
+    yield from _section(f"  log       {when}", facts_around(log, number_in(first, "line")))
+    yield from _section("  happened", _around(evidence, order))
+    yield from _section(*_last_words(evidence, first))
+    yield from _section("  lost      replies that were paid for", unaccounted(evidence))
 
 
-def _section(title: str, lines: list[str], secret: str) -> Iterator[str]:
+def _section(title: str, lines: list[str]) -> Iterator[str]:
     if lines:
         yield title
-        yield from (f"    {without_secret(line, secret)}" for line in lines)
+        yield from (f"    {line}" for line in lines)
 
 
 def _around(evidence: Evidence, order: int | None) -> list[str]:
@@ -175,6 +175,5 @@ def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, l
         text = evidence.blobs.get(item.stderr).decode("utf-8", "replace")
         if lines := text.splitlines()[-_STREAM_LINES:]:
             title = f"  stderr    {launch_name(evidence, item.index)}, last lines"
-            secret = evidence.facts.secret  # taken out before a cut could leave half of it
-            return title, [visible(without_secret(line, secret), _WIDE) for line in lines]
+            return title, [visible(line, _WIDE) for line in lines]
     return "", []

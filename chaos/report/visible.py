@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 SECRET = "[api key]"  # noqa: S105 - what is shown in the place of one
@@ -35,15 +36,20 @@ def _shown(character: str) -> str:
 
 
 def without_secret(value: Any, secret: str) -> Any:
-    """`value` (text, or JSON-like data of it) with every occurrence of `secret` replaced."""
+    """`value` (text, bytes, JSON-like data, dataclasses) with every `secret` in it replaced."""
     if not secret:
         return value
     if isinstance(value, str):
         return value.replace(secret, SECRET)
+    if isinstance(value, bytes):
+        return value.replace(secret.encode(), SECRET.encode())
     if isinstance(value, Mapping):
         return {
             without_secret(key, secret): without_secret(item, secret) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [without_secret(item, secret) for item in value]
+        return type(value)(without_secret(item, secret) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        told = {each.name: getattr(value, each.name) for each in fields(value)}
+        return replace(value, **without_secret(told, secret))
     return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.report.counts import code_of, count, exit_code, results_of
@@ -25,6 +27,14 @@ def test_the_secret_leaves_the_results() -> None:
     (result,) = results_of(sample.scenario_result(sample.violated()))
     assert sample.SECRET not in repr(result.violations)
     assert "[api key]" in result.violations[0].message
+
+
+def test_so_it_does_where_the_verdict_is_that_of_another_schedule() -> None:
+    """Its lane had another key."""
+    image = sample.violated()
+    merged = replace(image, id="merged", merged_into=image.id, evidence=None)
+    for result in results_of(sample.scenario_result(image, merged)):
+        assert sample.SECRET not in repr(result.violations)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
 
-from chaos.evidence import Exec, Kill, Process
+from chaos.evidence import Blobs, Effect, Exec, Kill, Process
 from chaos.judge import STATEMENTS
 from chaos.report.counts import results_of
 from chaos.report.explain import explain, said, statement
+from chaos.report.page.story import story_of
 from chaos.report.timeline import event_in_words, facts_around, kill_in_words, timeline
 from chaos.results import Violation
 from tests.judge.build import plain
@@ -119,6 +121,28 @@ def test_no_half_of_the_secret_is_left_where_a_line_is_cut(before: int) -> None:
     text = explain(replace(result, evidence=told), None)
     assert sample.SECRET[:8] not in text
     assert sample.SECRET[-8:] not in text
+
+
+@pytest.mark.parametrize("before", range(0, 120, 5))
+def test_nor_where_a_command_line_or_a_fact_is(before: int) -> None:
+    """Events are cut as they are put into words."""
+    result = sample.violated()
+    assert result.evidence is not None
+    evidence, words = result.evidence, "x" * before + sample.SECRET + "y" * 100
+    blobs = Blobs(dict(evidence.blobs.data))
+    log = blobs.put(sample.HEADER + sample.fact(1, type="toolStarted", toolName=words))
+    events = [
+        replace(event, argv=("bash", *words.split("x", 1))) if isinstance(event, Exec) else event
+        for event in evidence.events
+    ]
+    events = [replace(e, log=log) if isinstance(e, Effect) else e for e in events]
+    told = replace(evidence, events=tuple(events), blobs=blobs)
+    for text in (
+        explain(replace(result, evidence=told), None),
+        json.dumps(story_of(replace(result, evidence=told), told)),
+    ):
+        assert sample.SECRET[:8] not in text
+        assert sample.SECRET[-8:] not in text
 
 
 def test_a_long_value_is_cut() -> None:

@@ -1,7 +1,7 @@
 """One failure's evidence as the page shows it: lanes of events, and the log as it grew.
 
-Bounded: long lines, bodies and lists are cut, and say so. Everything that others wrote goes
-through `without_secret` first (a cut must not leave half a key) and `visible` then. Pure.
+Bounded: long lines, bodies and lists are cut, and say so. The secret is taken out of all
+that others wrote first (a cut must not leave half a key); it goes through `visible` then. Pure.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from chaos.evidence import (
 )
 from chaos.judge import unaccounted
 from chaos.judge.log import LF, read_log
+from chaos.report.counts import told_of
 from chaos.report.explain import said
 from chaos.report.meaning import kill_meaning
 from chaos.report.timeline import (
@@ -75,6 +76,7 @@ _DIGEST = 12
 def story_of(result: ScheduleResult, evidence: Evidence) -> dict[str, Any]:
     """What the page tells of a schedule that did not pass."""
     teller = _Teller(evidence)
+    evidence = teller.evidence
     kills = [event for event in evidence.events if isinstance(event, Kill)]
     return {
         "violations": [teller.violation(v) for v in result.violations[:20]],
@@ -101,7 +103,7 @@ class _Teller:
     """Reads one evidence and knows its secret."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
+        self.evidence = told_of(evidence)
         self.secret = evidence.facts.secret
 
     def text(self, text: str, limit: int = _TEXT) -> str:
@@ -133,7 +135,7 @@ class _Teller:
 
     def _last_lines(self, blob: str) -> list[str]:
         text = self.evidence.blobs.get(blob).decode("utf-8", "replace")
-        return self.texts(without_secret(text, self.secret).splitlines()[-_STREAM_LINES:])
+        return self.texts(text.splitlines()[-_STREAM_LINES:])
 
     def event(self, event: Event) -> list[Any]:
         """`[order, launch, at_ms, lane, kind, words, fields]`."""
