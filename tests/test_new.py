@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -67,6 +70,14 @@ def test_of_several_targets_the_nearest_is_taken_and_the_others_are_named(here: 
     assert "# other targets here: alpha, agent" in (here / "deploy-twice.toml").read_text()
 
 
+def test_a_target_that_cannot_be_named_is_not_taken(here: Path) -> None:
+    (here / "targets").mkdir()
+    for name in ('deploy".toml', "deploy\n.toml"):
+        (here / "targets" / name).touch()
+    assert main(["new", "scenario", "deploy"]) == 0
+    assert load_scenario("deploy.toml").target.name == "agent"
+
+
 def test_a_folder_may_stand_before_the_name(here: Path) -> None:
     (here / "scenarios").mkdir()
     assert main(["new", "scenario", "scenarios/ping.toml"]) == 0
@@ -100,3 +111,30 @@ def test_nothing_is_written_over(kind: str, here: Path, capsys: pytest.CaptureFi
     assert main(["new", kind, "mine"]) == 4
     assert "mine.toml: there already" in capsys.readouterr().err
     assert file.read_text() == "my work"
+
+
+def test_what_is_in_the_way_of_the_folder_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "targets").touch()
+    assert main(["new", "target", "mine"]) == 4
+    assert capsys.readouterr().err.startswith("chaos: targets: there already")
+
+
+def test_no_half_is_left_of_what_cannot_be_written(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def opened(path: Path, *_: object, **__: object) -> Full:
+        path.touch()
+        return Full()
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "read_text", lambda *_, **__: "text")
+        full.setattr(Path, "open", opened)
+        assert main(["new", "scenario", "ping"]) == 4
+    assert "ping.toml: cannot be written: No space left" in capsys.readouterr().err
+    assert list(here.iterdir()) == []

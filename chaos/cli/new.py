@@ -8,6 +8,7 @@ passes with the built-in agent before anything is changed in it.
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -21,6 +22,7 @@ from chaos.scenario import NAME
 BUILT_IN = "agent"
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".toml"
+_PROFILE = re.compile(r"[\w.-]+")  # a target that a template can name without quoting it
 _New = tuple[Path, str, str]  # where it is written, what, and the command to type next
 
 
@@ -48,7 +50,8 @@ def _where(text: str) -> tuple[Path, str]:
 
 def _scenario(folder: Path, name: str) -> _New:
     """With the target beside it whose name is nearest, else the built-in one."""
-    profiles = sorted(path.stem for path in (folder / TARGETS).glob(f"*{_SUFFIX}"))
+    found = (path.stem for path in (folder / TARGETS).glob(f"*{_SUFFIX}"))
+    profiles = sorted(stem for stem in found if _PROFILE.fullmatch(stem))
     chosen = [*get_close_matches(name, profiles, n=1, cutoff=0.0), BUILT_IN][0]
     others = [each for each in (*profiles, BUILT_IN) if each != chosen]
     text = _template("scenario", NAME=name, PROFILE=chosen, OTHERS=", ".join(others) or "none yet")
@@ -75,10 +78,17 @@ def _template(kind: str, **values: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(exist_ok=True)
+        if not path.parent.is_dir():
+            path.parent.mkdir()
         with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(f"{path}: there already; take another name, or remove it") from None
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                path.unlink()  # a half would be in the way of the next attempt
+                raise
+    except FileExistsError as error:
+        there = error.filename
+        raise UsageError(f"{there}: there already; take another name, or remove it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
