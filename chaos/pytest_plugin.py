@@ -13,6 +13,7 @@ at the arguments, and changes nothing. One harness serves the session, and ends 
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Generator, Iterator
@@ -128,13 +129,21 @@ class KillTest(pytest.Item):
         from chaos.errors import ChaosError
 
         error = excinfo.value
-        launch = self.config.getoption("chaos_launch")
-        again = f"  again     pytest {shlex.quote(self.nodeid)} --chaos-launch {launch}"
+        again = f"  again     {self._again()}"
         if isinstance(error, NotPassed):
             return f"{error.headline}\n{error}{again}"
         if isinstance(error, ChaosError):
             return f"HARNESS_ERROR: {error}\n{again}"
         return super().repr_failure(excinfo, style)
+
+    def _again(self) -> str:
+        """The command, for the directory in which pytest was called."""
+        file = os.path.relpath(self.path, self.config.invocation_params.dir)
+        words = ["pytest", f"{file}::{self.name}"]
+        words += ["--chaos-launch", self.config.getoption("chaos_launch")]
+        if phases := self.config.getoption("chaos_phases"):
+            words += ["--chaos-phases", ",".join(phases)]
+        return shlex.join(words)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where pytest says the test is."""

@@ -137,6 +137,18 @@ def test_a_failure_is_the_explanation_of_chaos_and_no_traceback(project: Project
     assert re.search(r"^FAILED scenarios/deploy\.toml::deploy-\S+ - E\d ", told, re.MULTILINE)
 
 
+def test_the_command_is_for_the_directory_in_which_pytest_was_called(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.scenarios("planted")
+    monkeypatch.chdir(project.here / "scenarios")
+    told = project("deploy.toml", "-x", "--chaos-phases", "after", code=1)
+    (again,) = re.findall("^  again     pytest (.*)", told, re.MULTILINE)
+    assert again.startswith("deploy.toml::deploy-")
+    assert again.endswith(" --chaos-launch warm --chaos-phases after")
+    assert "1 failed" in project(*again.split(), code=1)
+
+
 def test_the_last_failures_are_run_again_alone(project: Project) -> None:
     project.scenarios("planted")
     first = project("scenarios", "-k", "baseline or effect", code=1)
