@@ -18,6 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from junitparser import JUnitXml
 
 import chaos.cli.doctor
 import chaos.cli.points
@@ -78,6 +79,32 @@ def sweep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sweep]:
 
 
 # -- chaos run ----------------------------------------------------------------------------------
+
+
+def test_junit_on_stdout_is_nothing_but_junit(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed())
+    assert main(["run", "--junit", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert JUnitXml.fromstring(out.encode()).tests == 1
+    assert "1 passed (seed 7)" in err
+
+
+def test_a_folder_that_may_not_be_written_to_is_told_before_the_sweep(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("chaos.cli.output.os.access", lambda *_: False)  # root may write anywhere
+    assert main(["run", "--json", "report.json"]) == 4
+    assert "report.json: cannot be written; expected a file in" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_after_all_is_named(
+    sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(sample.passed())
+    assert main(["run", "--junit", "/dev/full"]) == 3
+    assert "/dev/full: cannot be written: No space left on device" in capsys.readouterr().err
 
 
 def test_a_green_run(sweep: Callable[..., Sweep], capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,6 +390,8 @@ def test_errors_of_a_sweep(
         (["run", "empty"], "empty: no scenario in this folder (a file *.toml)"),
         (["run", "--json", "no/such/r.json"], "no/such/r.json: cannot be written"),
         (["run", "--junit", "scenarios"], "scenarios: cannot be written"),
+        (["run", "--json", "-", "--junit", "-"], "standard output takes one of them"),
+        (["run", "--report", "loop"], "loop: cannot hold a report: "),
         (["run", "--report", "scenarios"], "scenarios: not empty, and no report of an earlier run"),
         (["points", "empty"], "empty: no scenario in this folder"),
         (["replay", "gone.json"], "gone.json: cannot be read: No such file or directory"),
@@ -378,6 +407,7 @@ def test_a_mistake_is_told_on_stderr(
 ) -> None:
     sweep(sample.passed())
     Path("empty").mkdir()
+    Path("loop").symlink_to("loop")
     assert main(argv) == 4
     out, err = capsys.readouterr()
     assert err.startswith("chaos: ")

@@ -93,5 +93,9 @@ def check_writable(file: str | None) -> None:
     if file in (None, STDOUT):
         return
     path = Path(str(file))
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"{file}: cannot be written; expected a file in a folder that exists")
+    there = path if path.exists() and not path.is_file() else path.parent
+    if path.is_dir() or not path.parent.is_dir() or not os.access(there, os.W_OK):
+        raise UsageError(
+            f"{file}: cannot be written; expected a file in a folder that exists and can be "
+            "written to"
+        )

@@ -328,7 +328,9 @@ def _what_is_told(run: argparse.ArgumentParser) -> None:
         "--keep", action="store_true", help="keep the evidence of passing schedules too"
     )
     run.add_argument("--json", type=file, metavar="FILE", help="write the JSON report; - is stdout")
-    run.add_argument("--junit", type=file, metavar="FILE", help="write a JUnit XML report")
+    run.add_argument(
+        "--junit", type=file, metavar="FILE", help="write a JUnit XML report; - is stdout"
+    )
     run.add_argument(
         "--github",
         action="store_true",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from chaos.cli.output import STDOUT, check_writable, complain, say, tell
 from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
 from chaos.cli.teller import Teller, Telling
-from chaos.errors import UsageError
+from chaos.errors import HarnessError, UsageError
 from chaos.options import FAULTS, SweepOptions
 from chaos.report.context import Context
 from chaos.report.counts import exit_code
@@ -54,15 +55,17 @@ def command(args: argparse.Namespace) -> int:
     scenarios = find_scenarios(args.scenarios)
     for file in (args.json, args.junit):
         check_writable(file)
+    if args.json == args.junit == STDOUT:
+        raise UsageError("--json - and --junit -: standard output takes one of them")
     if args.known and args.fail_fast:
         raise UsageError("--fail-fast would stop at a known fault; leave it out, or --known")
     known = read_known(Path(args.known)) if args.known else NONE
     folder = ReportFolder(
-        Path(args.report).resolve(), args.launch, args.seed, known, options, args.line
+        Path(os.path.realpath(args.report)), args.launch, args.seed, known, options, args.line
     )
     folder.prepare()
 
-    to_stderr = args.json == STDOUT
+    to_stderr = STDOUT in (args.json, args.junit)
     write = tell if to_stderr else say
     tally = Tally.of((s.name for s in scenarios), time.monotonic(), deep=options.depth != 1)
     screen = screen_for(sys.stderr if to_stderr else sys.stdout, write, tally, quiet=args.quiet)
@@ -105,4 +108,7 @@ def _write(file: str | None, text: str) -> None:
     if file == STDOUT:
         say(text)
     elif file is not None:
-        write_whole(Path(file), text)
+        try:
+            write_whole(Path(file), text)
+        except OSError as error:
+            raise HarnessError(f"{file}: cannot be written: {error.strerror}") from None
