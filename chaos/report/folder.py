@@ -32,7 +32,8 @@ from chaos.whole import is_part_of, write_whole
 REPORT = "report.json"
 UNFINISHED = "UNFINISHED"
 PAGE = "report.html"
-_OURS = (REPORT, "report.txt", PAGE, UNFINISHED, "failures", "passed")
+_SCHEDULES = ("failures", "passed")
+_OURS = (REPORT, "report.txt", PAGE, UNFINISHED, *_SCHEDULES)
 _UNFINISHED = "The run that writes here is not over, or was killed. It can be started again.\n"
 
 
@@ -47,9 +48,12 @@ class ReportFolder:
     options: SweepOptions = field(default_factory=SweepOptions)
     command: str = ""  # the command line of the sweep
     artifacts: dict[str, str] = field(default_factory=dict)  # schedule id -> failure file
+    _begun: bool = False  # is nothing of an older run left?
 
     def prepare(self) -> None:
-        """Make the folder, and clear an older report out of it. Raises UsageError."""
+        """Make the folder, and clear an older report out of it, but for its failures: they stay
+        until there is something to write, so that a mistyped selection takes nobody's. Raises
+        UsageError."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {entry.name for entry in self.path.iterdir()}
@@ -62,7 +66,7 @@ class ReportFolder:
                 )
             # Marks the folder as ours from the start, so that a run cut short can be repeated.
             write_whole(self.path / UNFINISHED, _UNFINISHED)
-            for name in there - {UNFINISHED}:
+            for name in there - {UNFINISHED, *_SCHEDULES}:
                 _remove(self.path / name)
         except OSError as error:
             raise UsageError(
@@ -70,8 +74,16 @@ class ReportFolder:
                 "name another folder with --report"
             ) from None
 
+    def _begin(self) -> None:
+        """Something is to be written: what an older run said of its schedules goes, once."""
+        if not self._begun:
+            self._begun = True
+            for name in _SCHEDULES:
+                _remove(self.path / name)
+
     def add(self, scenario: Scenario, done: ScenarioResult) -> None:
         """Write the evidence and the failure files of one scenario."""
+        self._begin()
         for result in results_of(done):
             place = "passed" if result.verdict is Verdict.PASS else "failures"
             if result.evidence is not None:
@@ -87,6 +99,7 @@ class ReportFolder:
         # Nothing of the page is needed until the sweep is over.
         from chaos.report.page import Told, html_report
 
+        self._begin()
         text = text_report(sweep, self.artifacts, self.known)
         write_whole(self.path / "report.txt", text)
         report = json_report(sweep, self.artifacts, self.known)

@@ -50,12 +50,17 @@ def test_evidence_that_was_kept_is_found(tmp_path: Path) -> None:
     assert names == [f"failures/{sample.violated().id}", "passed/kept"]
 
 
-def test_an_older_report_makes_room(tmp_path: Path) -> None:
-    for _ in range(2):
-        report = folder(tmp_path)
-        report.prepare()
-        assert not (tmp_path / "failures").exists()
-        report.add(sample.scenario(), sample.scenario_result(sample.violated()))
+def test_an_older_report_makes_room_when_there_is_something_to_write(tmp_path: Path) -> None:
+    """A selection that names nothing has not taken the failures of the run before."""
+    first = folder(tmp_path)
+    first.prepare()
+    first.add(sample.scenario(), sample.scenario_result(sample.violated()))
+    second = folder(tmp_path)
+    second.prepare()
+    assert (tmp_path / "failures" / f"{sample.violated().id}.json").exists()
+    second.add(sample.scenario(), sample.scenario_result(sample.inconclusive()))
+    left = {path.name for path in (tmp_path / "failures").iterdir()}
+    assert left == {f"{sample.inconclusive().id}.json"}
 
 
 def test_a_run_that_is_not_over_has_no_report(tmp_path: Path) -> None:
