@@ -31,7 +31,7 @@ from chaos.errors import NothingSelected, UsageError
 from chaos.launch.doctor import Check
 from chaos.options import Listener, SweepOptions
 from chaos.points import Phase
-from chaos.report.failure import Failure, read_failure
+from chaos.report.failure import Failure, read_failure, write_failure
 from chaos.results import ScheduleResult, SweepResult
 from chaos.saved import save_evidence
 from chaos.scenario import Scenario
@@ -720,6 +720,17 @@ def test_an_empty_name_is_not_the_current_directory(
     sweep(sample.passed())
     assert main(argv) == 4
     assert "expected the name of a file or folder, found ''" in capsys.readouterr().err
+
+
+def test_judge_says_where_the_evidence_of_a_failure_file_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.json"
+    write_failure(Failure.of(sample.scenario(), sample.violated(), "warm", 0), file)
+    assert main(["judge", str(file)]) == 4
+    said = capsys.readouterr().err
+    assert f"chaos judge {tmp_path / 'one'}`" in said
+    assert f"chaos replay {file}`" in said
 
 
 def test_judge_is_quiet_about_a_good_log(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,13 @@ import os
 from pathlib import Path
 
 from chaos.cli.output import say, show
-from chaos.errors import UsageError
+from chaos.errors import ChaosError, UsageError
 from chaos.judge import STATEMENTS, unaccounted
 from chaos.judge.strict import check_log
 from chaos.regular import read_regular
 from chaos.report.counts import code_of
 from chaos.report.explain import explain
+from chaos.report.failure import read_failure
 from chaos.report.folder import evidence_folders
 from chaos.report.visible import visible
 from chaos.results import Verdict, Violation
@@ -57,10 +58,23 @@ def _log(path: Path) -> int:
         data = read_regular(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    _refuse_a_failure(path)
     violations = check_log(data)
     for violation in violations:
         say(_in_words(path, violation))
     return 1 if violations else 0
+
+
+def _refuse_a_failure(path: Path) -> None:
+    """A failure file is no log, and its evidence lies beside it."""
+    try:
+        read_failure(path)
+    except ChaosError:
+        return
+    raise UsageError(
+        f"{path}: a failure file, no session log; judge its evidence with `chaos judge "
+        f"{path.with_suffix('')}`, or run it again with `chaos replay {path}`"
+    )
 
 
 def _in_words(path: Path, violation: Violation) -> str:

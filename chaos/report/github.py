@@ -118,10 +118,11 @@ def _parts(sweep: SweepResult, faults: Sequence[Fault], context: Context) -> Ite
         yield "\n| fault | broken rule | schedules | known |\n|---|---|---:|---|\n"
         yield from (_fault_row(fault, context) for fault in faults)
     news = [fault for fault in faults if fault.fingerprint not in context.known]
-    for fault in news[:_EXPLAINED]:
+    for place, fault in enumerate(news[:_EXPLAINED]):
         file = context.artifacts.get(fault.smallest.id)
         text = html.escape(explain(fault.smallest, file))
-        yield _folded(f"<code>{_safe(fault.fingerprint)}</code>", f"<pre>\n{text}</pre>\n")
+        title = f"<code>{_safe(fault.fingerprint)}</code>"
+        yield _folded(title, f"<pre>\n{text}</pre>\n", is_open=place == 0)
     yield "\n### Kill map\n\nSchedules that passed ✓, broke a rule ✗, proved nothing ?\n"
     red = {
         s.name: any(r.verdict is not Verdict.PASS for r in results_of(s)) for s in sweep.scenarios

@@ -96,6 +96,7 @@ def test_the_sums_the_faults_and_the_kill_map() -> None:
         "| E2: an effect that may not be replayed happens at most once per intent | 1 |  |\n"
     ) in text
     assert "killed    launch 1 (run): agent killed after `toolStarted[bash]` was durable" in text
+    assert text.index("<details open><summary><code>E2") < text.index("killed    launch 1")
     assert "<details open><summary>deploy: 3 schedules</summary>" in text
     rows = [line for line in text.splitlines() if line.startswith("| <code>") or "boundary" in line]
     point = "log&#58;toolStarted&#91;bash&#93;&#35;1"
