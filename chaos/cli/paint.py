@@ -59,9 +59,21 @@ def painted(text: str, stream: TextIO | None) -> str:
     from rich.console import Console  # slow to import, and of no use in CI
 
     out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", no_color=False)
+    console = Console(
+        file=out,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        _environ=surroundings(),
+    )
     console.print(set_apart(text), end="", soft_wrap=True)
     return out.getvalue()
+
+
+def surroundings() -> dict[str, str]:
+    """The environment for rich, which would draw nothing at all on a terminal of no width."""
+    sizes = {name for name in ("COLUMNS", "LINES") if not os.environ.get(name, "").strip("0 ")}
+    return {name: value for name, value in os.environ.items() if name not in sizes}
 
 
 def set_apart(text: str) -> Text:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from chaos.cli.output import complain, failing_well
-from chaos.cli.paint import in_colour, is_plain_terminal, painted, set_apart
+from chaos.cli.paint import in_colour, is_plain_terminal, painted, set_apart, surroundings
 from chaos.cli.tally import Tally, Track
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class Live:
             no_color=False,  # told by the next line alone
             color_system="standard" if in_colour(stream) else None,
             highlight=False,
+            _environ=surroundings(),
         )
         self._live = RichLive(
             _Board(tally),

@@ -72,3 +72,12 @@ def test_whatever_others_wrote_is_the_same_text(text: str) -> None:
 def test_long_lines_are_not_broken() -> None:
     line = f"  found     {'ü漢' * 400}\n"
     assert _ESCAPE.sub("", painted(line, Terminal())) == line
+
+
+@pytest.mark.parametrize("columns", ["0", "", "1"])
+def test_a_terminal_of_no_width_hides_nothing(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "one fault" in painted("one fault\n", None)
