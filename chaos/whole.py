@@ -8,17 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 
 _PART = ".part"
+_ESCAPED = "backslashreplace"  # a folder may have a name that is not UTF-8
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put `text` (UTF-8) in the place of `path`, at once. What is no regular file, such as
-    /dev/stdout, is written to as it is. Raises OSError."""
+    """Put `text` (UTF-8, half a character as an escape) in the place of `path`, at once. What is
+    no regular file, such as /dev/stdout, is written to as it is. Raises OSError."""
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors=_ESCAPED)
         return
     path = path.resolve()  # a link stays, and leads to the new text
     part = path.with_name(f".{path.name}{_PART}")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8", errors=_ESCAPED)
     part.replace(path)
 
 

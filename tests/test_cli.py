@@ -6,6 +6,7 @@ is shown by its own tests.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -79,6 +80,22 @@ def sweep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sweep]:
 
 
 # -- chaos run ----------------------------------------------------------------------------------
+
+
+def test_a_violation_is_told_where_its_evidence_cannot_be_saved(
+    sweep: Callable[..., Sweep],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("chaos.report.folder.save_evidence", full)
+    sweep(sample.passed(), sample.violated())
+    assert main(["run"]) == 3
+    out, err = capsys.readouterr()
+    assert "\nVIOLATION  deploy-" in out
+    assert "chaos-report: cannot hold the report: No space left on device" in err
 
 
 def test_junit_on_stdout_is_nothing_but_junit(

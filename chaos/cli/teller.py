@@ -73,7 +73,14 @@ class Teller:
     def scenario_done(self, result: ScenarioResult) -> None:
         self.told.add(result.name)
         self.tally.end(result.name)
-        self.folder.add(self.scenarios[result.name], result)
+        try:
+            self.folder.add(self.scenarios[result.name], result)
+        finally:  # a disk that is full does not keep back what was found
+            self._tell(result)
+        if self.tally.over == len(self.scenarios):
+            self.screen.close()
+
+    def _tell(self, result: ScenarioResult) -> None:
         explained = failures(result, self.folder.artifacts, self.folder.known)
         parts = [explained]
         if self.telling is not Telling.QUIET:
@@ -87,8 +94,6 @@ class Teller:
             )
             self.spoken = True
             self.apart = bool(explained)
-        if self.tally.over == len(self.scenarios):
-            self.screen.close()
 
     def rest(self, result: SweepResult) -> None:
         """The scenarios that an interruption left unfinished."""

@@ -7,17 +7,23 @@
     DIR/failures/ID/                 its evidence: for `chaos judge`
     DIR/passed/ID/                   the evidence of a schedule that passed, where it was kept
 
-Promises: a folder that is not empty and is no such report is refused and left alone; of an older
-report nothing stays; a report.json that is there is whole, however the run ended.
+Promises: a folder that is not empty and is no such report is refused and left alone, and so is one
+in which another run is writing; of an older report nothing stays; a report.json that is there is
+whole, however the run ended.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.errors import UsageError
+from chaos.errors import HarnessError, UsageError
 from chaos.options import SweepOptions
 from chaos.report.counts import results_of
 from chaos.report.failure import Failure, write_failure
@@ -37,7 +43,7 @@ _OURS = (REPORT, "report.txt", PAGE, UNFINISHED, *_SCHEDULES)
 _UNFINISHED = "The run that writes here is not over, or was killed. It can be started again.\n"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class ReportFolder:
     """A report on its way: `add` each scenario as it is done, `finish` at the end."""
 
@@ -56,6 +62,7 @@ class ReportFolder:
         UsageError."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self._lock()
             there = {entry.name for entry in self.path.iterdir()}
             parts = {name for name in there if any(is_part_of(name, ours) for ours in _OURS)}
             whole = there - parts
@@ -74,6 +81,21 @@ class ReportFolder:
                 "name another folder with --report"
             ) from None
 
+    def _lock(self) -> None:
+        """One run at a time, or their schedules would stand in one report. Until the end of this
+        object, or of the process."""
+        directory = os.open(self.path, os.O_RDONLY)
+        weakref.finalize(self, os.close, directory)
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"{self.path}: another run is writing its report here; "
+                "wait for its end, or name another folder with --report"
+            ) from None
+        except OSError:
+            return  # a file system without locks
+
     def _begin(self) -> None:
         """Something is to be written: what an older run said of its schedules goes, once."""
         if not self._begun:
@@ -82,7 +104,11 @@ class ReportFolder:
                 _remove(self.path / name)
 
     def add(self, scenario: Scenario, done: ScenarioResult) -> None:
-        """Write the evidence and the failure files of one scenario."""
+        """Write the evidence and the failure files of one scenario. Raises HarnessError."""
+        with self._saving():
+            self._add(scenario, done)
+
+    def _add(self, scenario: Scenario, done: ScenarioResult) -> None:
         self._begin()
         for result in results_of(done):
             place = "passed" if result.verdict is Verdict.PASS else "failures"
@@ -95,7 +121,11 @@ class ReportFolder:
                 self.artifacts[result.id] = str(file)
 
     def finish(self, sweep: SweepResult) -> None:
-        """Write the reports."""
+        """Write the reports. Raises HarnessError."""
+        with self._saving():
+            self._finish(sweep)
+
+    def _finish(self, sweep: SweepResult) -> None:
         # Nothing of the page is needed until the sweep is over.
         from chaos.report.page import Told, html_report
 
@@ -108,10 +138,20 @@ class ReportFolder:
         write_whole(self.path / PAGE, html_report(sweep, told))
         (self.path / UNFINISHED).unlink()
 
+    @contextmanager
+    def _saving(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise HarnessError(
+                f"{self.path}: cannot hold the report: {error.strerror}; "
+                "make room, or name another folder with --report"
+            ) from None
+
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 

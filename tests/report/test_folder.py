@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chaos.errors import UsageError
+from chaos.errors import HarnessError, UsageError
 from chaos.report.failure import read_failure
 from chaos.report.folder import UNFINISHED, ReportFolder, evidence_folders
 from chaos.results import Verdict
@@ -55,6 +57,7 @@ def test_an_older_report_makes_room_when_there_is_something_to_write(tmp_path: P
     first = folder(tmp_path)
     first.prepare()
     first.add(sample.scenario(), sample.scenario_result(sample.violated()))
+    del first  # its run is over
     second = folder(tmp_path)
     second.prepare()
     assert (tmp_path / "failures" / f"{sample.violated().id}.json").exists()
@@ -93,7 +96,58 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
+def test_only_what_is_in_it_is_cleared_away(tmp_path: Path) -> None:
+    """A link among it leads elsewhere, and goes alone."""
+    elsewhere, report = tmp_path / "elsewhere", tmp_path / "report"
+    for each in (elsewhere, report):
+        each.mkdir()
+    (elsewhere / "thesis.txt").write_text("years of work")
+    (report / "report.json").write_text("{}")
+    (report / "failures").symlink_to(elsewhere)
+    made = folder(report)
+    made.prepare()
+    made.finish(sample.sweep_result(sample.passed()))
+    assert not (report / "failures").exists()
+    assert (elsewhere / "thesis.txt").exists()
+
+
+def test_two_runs_at_once_are_not_in_one_report(tmp_path: Path) -> None:
+    first = folder(tmp_path)
+    first.prepare()
+    with pytest.raises(UsageError, match="another run is writing its report here; wait for"):
+        folder(tmp_path).prepare()
+    del first
+    folder(tmp_path).prepare()
+
+
+def test_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    report = folder(tmp_path / "caf\udce9")
+    report.prepare()
+    sweep = sample.sweep_result(sample.violated())
+    report.add(sample.scenario(), sweep.scenarios[0])
+    report.finish(sweep)
+    assert "caf\\udce9/failures" in (report.path / "report.txt").read_text()
+
+
+def test_a_disk_that_is_full_is_told_with_the_name_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    report, sweep = folder(tmp_path), sample.sweep_result(sample.violated())
+    report.prepare()
+    monkeypatch.setattr("chaos.report.folder.save_evidence", full)
+    with pytest.raises(HarnessError, match=f"{tmp_path}: cannot hold the report: No space left"):
+        report.add(sample.scenario(), sweep.scenarios[0])
+    monkeypatch.setattr("chaos.report.folder.write_whole", full)
+    with pytest.raises(HarnessError, match=f"{tmp_path}: cannot hold the report: No space left"):
+        report.finish(sweep)
+
+
 def test_a_place_that_cannot_hold_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"cannot hold a report: .*; name another folder"):
-        folder(tmp_path / "file").prepare()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("file", "loop"):
+        with pytest.raises(UsageError, match=r"cannot hold a report: .*; name another folder"):
+            folder(tmp_path / name).prepare()
