@@ -14,6 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
@@ -34,6 +35,7 @@ class LaneProcess:
         self._root = root
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
+        self._starting = threading.Lock()  # a lane that was ended is never started
 
     def call(self, name: str, work: Work) -> Any:
         """Have the lane carry out `baseline` or `explore`. Raises what that raises, and
@@ -55,9 +57,10 @@ class LaneProcess:
 
     def end(self) -> None:
         """Kill the lane at once: its tracees die with it. No unit is carried out any more."""
-        self._ended = True
-        if self._process is not None:
-            self._process.kill()
+        with self._starting:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
 
     def close(self) -> None:
         """Let the lane go; it takes its directory with it."""
@@ -70,26 +73,31 @@ class LaneProcess:
         self._process.wait()
 
     def _ask(self, name: str, work: Work) -> Any:
-        if self._ended:
-            raise EOFError("the lane was ended")
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            # A session of its own: Ctrl-C is the keeper's business.
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE, *([str(self._root)] if self._root else [])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-            )
-        assert self._process.stdin is not None  # noqa: S101 - PIPE was asked for
-        assert self._process.stdout is not None  # noqa: S101 - as above
+        process = self._started()
+        assert process.stdin is not None  # noqa: S101 - PIPE was asked for
+        assert process.stdout is not None  # noqa: S101 - as above
         try:
-            _send(self._process.stdin, (name, work))
-            return _receive(self._process.stdout)
+            _send(process.stdin, (name, work))
+            return _receive(process.stdout)
         except (OSError, EOFError):
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
             raise
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        with self._starting:
+            if self._ended:
+                raise EOFError("the lane was ended")
+            if self._process is None or self._process.poll() is not None:
+                self.close()
+                # A session of its own: Ctrl-C is the keeper's business.
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _SERVE, *([str(self._root)] if self._root else [])],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            return self._process
 
 
 def serve() -> None:
