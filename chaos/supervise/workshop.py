@@ -28,7 +28,8 @@ from chaos.errors import HarnessError
 ALIVE = "ALIVE"
 
 # Kept to what a bare interpreter can do at once. Its stdin ends when the supervisor has its lock,
-# or is gone. A target that is about to die with its lane may still be writing when it removes.
+# or is gone. The kernel closes a dying lane's files, the lock with them, before it kills the lane's
+# targets: one may make the directory anew after it was removed. So it is watched for a second more.
 _JANITOR = """
 import fcntl, os, shutil, sys, time
 root = sys.argv[1]
@@ -41,9 +42,11 @@ except OSError:
 sys.stdin.read()
 fcntl.flock(lock, fcntl.LOCK_EX)
 limit = time.monotonic() + 60
-while os.path.exists(root) and time.monotonic() < limit:
+calm = 0
+while calm < 20 and time.monotonic() < limit:
+    calm = 0 if os.path.exists(root) else calm + 1
     shutil.rmtree(root, ignore_errors=True)
-    os.sched_yield()
+    time.sleep(0.05)
 """
 
 
