@@ -29,7 +29,8 @@ ALIVE = "ALIVE"
 
 # Kept to what a bare interpreter can do at once. Its stdin ends when the supervisor has its lock,
 # or is gone. The kernel closes a dying lane's files, the lock with them, before it kills the lane's
-# targets: one may make the directory anew after it was removed. So it is watched for a second more.
+# targets, and one of these may make the directory anew: it is gone for good when it is not there
+# and nobody is left who works in it or was given a path of it (HOME).
 _JANITOR = """
 import fcntl, os, shutil, sys, time
 root = sys.argv[1]
@@ -41,12 +42,20 @@ except OSError:
     pass
 sys.stdin.read()
 fcntl.flock(lock, fcntl.LOCK_EX)
-limit = time.monotonic() + 60
-calm = 0
-while calm < 20 and time.monotonic() < limit:
-    calm = 0 if os.path.exists(root) else calm + 1
+mine, limit = os.fsencode(root), time.monotonic() + 60
+def lives_in_it(pid):
+    try:
+        where = os.readlink(f"/proc/{pid}/cwd")
+        with open(f"/proc/{pid}/environ", "rb") as environment:
+            return where.startswith(root) or mine in environment.read()
+    except OSError:
+        return False
+def is_used():
+    others = (pid for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid())
+    return any(map(lives_in_it, others))
+while (is_used() or os.path.exists(root)) and time.monotonic() < limit:
     shutil.rmtree(root, ignore_errors=True)
-    time.sleep(0.05)
+    time.sleep(0.01)
 """
 
 

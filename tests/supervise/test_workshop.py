@@ -50,6 +50,26 @@ def test_sigkill_of_the_supervisor_removes_it() -> None:
     assert alive == []
 
 
+def test_what_a_dying_target_makes_anew_is_removed_too() -> None:
+    """A target has the directory in its environment. It is one step behind its dead lane."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    root = Path(holder.stdout.readline().strip())
+    target = subprocess.Popen(
+        ["sh", "-c", 'read line; mkdir -p "$HOME"; exec sleep 0'],
+        env={"PATH": os.environ["PATH"], "HOME": str(root / "lane" / "home")},
+        stdin=subprocess.PIPE,
+    )
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    assert gone_within_5_s(root)
+    target.communicate(b"\n")
+    assert target.returncode == 0
+    assert gone_within_5_s(root)
+
+
 def test_sigkill_of_a_supervisor_that_has_just_begun_removes_it() -> None:
     """Before it holds the lock: the janitor is there before the directory."""
     script = """
