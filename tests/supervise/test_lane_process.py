@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,18 +20,18 @@ def work() -> Work:
     return Work(load_scenario(scenario_file("plain-answer")), "exec")
 
 
-def test_a_lane_that_was_ended_is_not_started(tmp_path: Path) -> None:
-    lane = LaneProcess(tmp_path)
+def test_a_lane_that_was_ended_is_not_started() -> None:
+    lane = LaneProcess()
     lane.end()
     with pytest.raises(HarnessError):
         lane.call("baseline", work())
 
 
 def test_a_lane_that_is_ended_as_it_starts_does_not_live(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The interruption comes when the process is there, and its keeper does not know it yet."""
-    lane = LaneProcess(tmp_path)
+    lane = LaneProcess()
     ender = threading.Thread(target=lane.end)
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
