@@ -25,20 +25,16 @@ from chaos.flavours.form import (
     sse_event,
     text_of,
 )
-from chaos.flavours.openai import bearer, error
+from chaos.flavours.openai import CREATED, KEY_PLACE, SYSTEM_ROLES, bearer, error
 from chaos.strict_json import parse_json
-
-_CREATED = 1_700_000_000  # a constant: the mock has no clock
-_SYSTEM_ROLES = ("system", "developer")
-
 
 # -- reading ------------------------------------------------------------------------------------
 
 
 def _read(body: bytes, _: str) -> Conversation:
     request: Any = parse_json(body)
-    said = [m for m in request["messages"] if m["role"] not in _SYSTEM_ROLES]
-    system = [text_of(m["content"]) for m in request["messages"] if m["role"] in _SYSTEM_ROLES]
+    said = [m for m in request["messages"] if m["role"] not in SYSTEM_ROLES]
+    system = [text_of(m["content"]) for m in request["messages"] if m["role"] in SYSTEM_ROLES]
     return Conversation(
         system="\n".join(system),
         messages=tuple(map(_message, said)),
@@ -85,7 +81,7 @@ def _stream(reply: Reply, model: str) -> list[bytes]:
 
 
 def _head(reply: Reply, kind: str, model: str) -> dict[str, object]:
-    return {"id": f"chatcmpl-{reply.number}", "object": kind, "created": _CREATED, "model": model}
+    return {"id": f"chatcmpl-{reply.number}", "object": kind, "created": CREATED, "model": model}
 
 
 def _call(call: ToolUse) -> dict[str, object]:
@@ -142,7 +138,7 @@ CHAT = Flavour(
     stream=_stream,
     error=error,
     key=bearer,
-    key_place="expected the authorization 'Bearer <the key given>'",
+    key_place=KEY_PLACE,
     after_usage=1,  # [DONE]
     # In JSON text a quote inside a string is escaped, so these are members wherever they are found.
     text=re.compile(rb'("(?:content|arguments)":")'),

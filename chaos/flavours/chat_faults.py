@@ -16,13 +16,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chaos.flavours.openai import SYSTEM_ROLES
 from chaos.flavours.refusals import (
     Members,
     array,
     is_array,
-    is_count,
     is_flag,
     is_object,
+    is_positive,
     is_text,
     is_within,
     member_faults,
@@ -31,7 +32,6 @@ from chaos.flavours.refusals import (
 )
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SYSTEM_ROLES = frozenset({"system", "developer"})  # "developer" is what newer models call it
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 # Members that belong to one role alone.
 _ROLE_OF_MEMBER = {"tool_calls": "assistant", "tool_call_id": "tool"}
@@ -50,8 +50,8 @@ _OPTIONAL: Members = {
     "tools": ("a non-empty array", is_array),
     "temperature": ("a number from 0 to 2", is_within(2)),
     "top_p": ("a number from 0 to 1", is_within(1)),
-    "max_tokens": ("a positive integer", is_count),
-    "max_completion_tokens": ("a positive integer", is_count),
+    "max_tokens": ("a positive integer", is_positive),
+    "max_completion_tokens": ("a positive integer", is_positive),
 }
 # A member that means nothing without another one is refused without it.
 _NEEDS = {"stream_options": "stream", "tool_choice": "tools", "parallel_tool_calls": "tools"}
@@ -188,7 +188,7 @@ def _order_faults(messages: Sequence[Any]) -> Iterator[str]:
         if not last:
             continue  # its own fault is named already; what it should have been is not known
         place = _place(index, message)
-        if role in _SYSTEM_ROLES:
+        if role in SYSTEM_ROLES:
             if talked:
                 yield f"{place}: expected system messages before all others, found one after them"
             continue

@@ -147,6 +147,14 @@ def pieces(text: str, count: int) -> list[str]:
 TEXT_PIECES, ARGUMENT_PIECES = 2, 3
 
 
+def arguments_of(call: ToolUse) -> object:
+    """Arguments for an API that has them as an object. What is no JSON stays text."""
+    try:
+        return json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return call.arguments
+
+
 def is_count(value: object) -> TypeGuard[int]:
     """What a counter can be: a whole number that JSON carries safely."""
     return type(value) is int and 0 <= value < 2**53

@@ -8,7 +8,6 @@ and place. A stream is one of server-sent events, as the clients ask for it (`al
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from chaos.flavours.form import (
     Reply,
     ToolUse,
     added,
+    arguments_of,
     encode,
     pieces,
     sse_event,
@@ -161,15 +161,7 @@ def _chunk(
 
 
 def _call(call: ToolUse) -> dict[str, object]:
-    return {"functionCall": {"name": call.name, "args": _args(call)}}
-
-
-def _args(call: ToolUse) -> object:
-    """Arguments as the API has them, an object. What is no JSON stays text."""
-    try:
-        return json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return call.arguments
+    return {"functionCall": {"name": call.name, "args": arguments_of(call)}}
 
 
 def _usage(reply: Reply) -> dict[str, object]:

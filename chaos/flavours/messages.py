@@ -7,7 +7,6 @@ a tool message for each result, then a user message for the words.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from chaos.flavours.form import (
     Message,
     Reply,
     ToolUse,
+    arguments_of,
     encode,
     is_count,
     pieces,
@@ -98,7 +98,7 @@ def _assistant(blocks: list[Any]) -> Message:
 
 def _plain(reply: Reply, model: str) -> bytes:
     content: list[dict[str, object]] = [{"type": "text", "text": reply.text}] if reply.text else []
-    content += [{**_call(call), "input": _input(call)} for call in reply.calls]
+    content += [{**_call(call), "input": arguments_of(call)} for call in reply.calls]
     stop = {"stop_reason": _stop_reason(reply), "stop_sequence": None}
     usage = {"usage": _usage(reply)} if reply.usage else {}
     said = {**_head(reply, model), "content": [] if reply.empty else content, **stop, **usage}
@@ -153,14 +153,6 @@ def _head(reply: Reply, model: str) -> dict[str, object]:
 
 def _call(call: ToolUse) -> dict[str, object]:
     return {"type": "tool_use", "id": call.id, "name": call.name}
-
-
-def _input(call: ToolUse) -> object:
-    """Arguments as the API has them, an object. What is no JSON stays text."""
-    try:
-        return json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return call.arguments
 
 
 def _stop_reason(reply: Reply) -> str:

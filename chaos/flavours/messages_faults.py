@@ -20,9 +20,9 @@ from chaos.flavours.refusals import (
     Members,
     array,
     is_array,
-    is_count,
     is_flag,
     is_object,
+    is_positive,
     is_text,
     is_within,
     member_faults,
@@ -39,7 +39,7 @@ _ROLE_OF_BLOCK = {"tool_use": "assistant", "tool_result": "user"}
 
 _REQUIRED: Members = {
     "model": ("a non-empty string", is_text),
-    "max_tokens": ("a positive integer", is_count),
+    "max_tokens": ("a positive integer", is_positive),
     "messages": ("a non-empty array", is_array),
 }
 _OPTIONAL: Members = {

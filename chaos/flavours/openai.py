@@ -1,4 +1,4 @@
-"""What the two APIs of OpenAI share: where the key is, and how an error reads.
+"""What the two APIs of OpenAI share: its constants, where the key is, how an error reads.
 
 Pure.
 """
@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chaos.flavours.form import encode
+
+CREATED = 1_700_000_000  # when everything was made: the mock has no clock
+SYSTEM_ROLES = ("system", "developer")  # the second is what newer models call it
+KEY_PLACE = "expected the authorization 'Bearer <the key given>'"
 
 _BEARER = "Bearer "
 _ERROR_TYPE = {

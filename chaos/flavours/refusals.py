@@ -57,7 +57,7 @@ def is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def is_count(value: Any) -> bool:
+def is_positive(value: Any) -> bool:
     """A whole number from 1 on."""
     return type(value) is int and value > 0
 

@@ -25,16 +25,14 @@ from chaos.flavours.form import (
     sse_event,
     text_of,
 )
-from chaos.flavours.openai import bearer, error
+from chaos.flavours.openai import CREATED, KEY_PLACE, SYSTEM_ROLES, bearer, error
 from chaos.flavours.responses_faults import kind_of, responses_faults
 from chaos.strict_json import parse_json
 
 _Item = Mapping[str, object]
 _Event = dict[str, object]
 
-_CREATED = 1_700_000_000  # a constant: the mock has no clock
 _TEXT = ("text", "input_text", "output_text")
-_SYSTEM_ROLES = ("system", "developer")
 # How a response ends, by neutral word: its status, and why it is incomplete.
 _STATUS = {
     "stop": ("completed", None),
@@ -51,11 +49,11 @@ def _read(body: bytes, _: str) -> Conversation:
     request: Any = parse_json(body)
     given = request["input"]
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    ordered = [item for item in items if item.get("role") in _SYSTEM_ROLES]
+    ordered = [item for item in items if item.get("role") in SYSTEM_ROLES]
     system = [request.get("instructions") or "", *(text_of(i["content"], _TEXT) for i in ordered)]
     return Conversation(
         system="\n".join(filter(None, system)),
-        messages=tuple(_messages([i for i in items if i.get("role") not in _SYSTEM_ROLES])),
+        messages=tuple(_messages([i for i in items if i.get("role") not in SYSTEM_ROLES])),
         tools=tuple(_tools(request.get("tools") or ())),
         model=request["model"],
         stream=bool(request.get("stream")),
@@ -113,7 +111,7 @@ def _head(reply: Reply, model: str) -> dict[str, object]:
     return {
         "id": f"resp_{reply.number}",
         "object": "response",
-        "created_at": _CREATED,
+        "created_at": CREATED,
         "status": "in_progress",
         "error": None,
         "incomplete_details": None,
@@ -227,7 +225,7 @@ RESPONSES = Flavour(
     stream=_stream,
     error=error,
     key=bearer,
-    key_place="expected the authorization 'Bearer <the key given>'",
+    key_place=KEY_PLACE,
     after_usage=0,
     text=re.compile(rb'("(?:delta|text|arguments)":")'),
     finish=re.compile(rb'("status":)"(?:completed|incomplete)"'),

@@ -14,13 +14,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chaos.flavours.openai import SYSTEM_ROLES
 from chaos.flavours.refusals import (
     Members,
     array,
     is_array,
-    is_count,
     is_flag,
     is_object,
+    is_positive,
     is_text,
     is_within,
     member_faults,
@@ -33,7 +34,7 @@ _MOST_OF_A_CALL_ID = 64
 _ID_BEGINS = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 _SAID_BY_USERS = ("input_text", "input_image", "input_file", "input_audio")
 _PARTS = {  # by role: the kinds of parts that it may say
-    **dict.fromkeys(("user", "system", "developer"), _SAID_BY_USERS),
+    **dict.fromkeys(("user", *SYSTEM_ROLES), _SAID_BY_USERS),
     "assistant": ("output_text", "refusal"),
 }
 _STORED = ("previous_response_id", "conversation", "prompt")
@@ -50,7 +51,7 @@ _OPTIONAL: Members = {
     "tools": ("an array", lambda value: isinstance(value, list)),
     "temperature": ("a number from 0 to 2", is_within(2)),
     "top_p": ("a number from 0 to 1", is_within(1)),
-    "max_output_tokens": ("an integer from 16 on", lambda v: is_count(v) and v >= 16),
+    "max_output_tokens": ("an integer from 16 on", lambda v: is_positive(v) and v >= 16),
     "include": ("an array", lambda value: isinstance(value, list)),
 }
 
