@@ -13,7 +13,6 @@ from dataclasses import replace
 from chaos.api_run import Run
 from chaos.errors import UsageError
 from chaos.evidence import STEP_ROLES, Evidence, LogWrite
-from chaos.evidence import Kill as Killed
 from chaos.points import KillPoint, PlannedLaunch, Schedule
 from chaos.report.timeline import launch_end, launch_name
 from chaos.scenario import Scenario
@@ -65,7 +64,7 @@ def check_reached(run: Run) -> None:
                 f"{planned.kill} of launch {index + 1} was never reached: {last} was the last, "
                 f"{launch_end(run.launches[-1])}. A list of kills has one for each launch"
             )
-        if not any(isinstance(event, Killed) for event in run.evidence.of_launch(index)):
+        if all(made.launch != index for made in run.evidence.kills):
             raise UsageError(_never_reached(run, index, planned.kill))
 
 

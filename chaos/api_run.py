@@ -82,11 +82,11 @@ class Run:
 
     def stdout(self, of: Launch | None = None) -> str:
         """What a launch printed; the last one, if none is named."""
-        return self.evidence.blobs.get((of or self.launches[-1]).stdout).decode("utf-8", "replace")
+        return self.evidence.blobs.text((of or self.launches[-1]).stdout)
 
     def stderr(self, of: Launch | None = None) -> str:
         """What a launch said on standard error; the last one, if none is named."""
-        return self.evidence.blobs.get((of or self.launches[-1]).stderr).decode("utf-8", "replace")
+        return self.evidence.blobs.text((of or self.launches[-1]).stderr)
 
     def explain(self) -> str:
         """The explanation that `chaos run` prints, also of a run that passed."""

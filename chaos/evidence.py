@@ -52,6 +52,10 @@ class Blobs:
     def get(self, name: Sha) -> bytes:
         return b"" if name == ABSENT else self.data[name]
 
+    def text(self, name: Sha) -> str:
+        """The bytes as text for a person: a stream, a body."""
+        return self.get(name).decode("utf-8", "replace")
+
 
 @dataclass(frozen=True, slots=True)
 class LogWrite:
@@ -394,3 +398,8 @@ class Evidence:
     def of_launch(self, index: int) -> Iterator[Event]:
         """The events of one launch, in order."""
         return (e for e in self.events if e.launch == index)
+
+    @property
+    def kills(self) -> tuple[Kill, ...]:
+        """The kills that were made, in order."""
+        return tuple(e for e in self.events if isinstance(e, Kill))

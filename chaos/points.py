@@ -188,6 +188,11 @@ class Schedule:
         """What is planned for launch number `launch` (0-based)."""
         return self.launches[launch] if launch < len(self.launches) else _WITHOUT_KILL
 
+    @property
+    def kills(self) -> tuple[KillPoint, ...]:
+        """The kills planned, in order, whatever their launches."""
+        return tuple(launch.kill for launch in self.launches if launch.kill)
+
     def kill_at(self, launch: int) -> KillPoint | None:
         """The kill planned for launch number `launch` (0-based), if any."""
         return self.of(launch).kill

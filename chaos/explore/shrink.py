@@ -55,7 +55,7 @@ def size(subject: Subject) -> dict[str, int]:
     """What a person counts, by name."""
     turns = subject.document.get("provider", {}).get("turn", [])
     return {
-        "kill": sum(launch.kill is not None for launch in subject.schedule.launches),
+        "kill": len(subject.schedule.kills),
         "step": len(subject.document.get("step", [])),
         "turn": len(turns),
         "call": sum(len(turn.get("tool_calls", [])) for turn in turns),
@@ -80,10 +80,9 @@ def _smaller(subject: Subject, written: Written) -> Iterator[Subject]:
 
 
 def _fewer_kills(schedule: Schedule) -> Iterator[Schedule]:
-    launches = schedule.launches
-    if any(launch.kill for launch in launches):
+    if schedule.kills:
         yield Schedule()
-    kills = [launch.kill for launch in launches]
+    kills = [launch.kill for launch in schedule.launches]
     for index, kill in enumerate(kills):
         yield _with_kills(schedule, [*kills[:index], *kills[index + 1 :]])
         if kill:

@@ -106,8 +106,7 @@ def _split(results: Iterable[ScheduleResult]) -> tuple[list[ScheduleResult], lis
     alive: list[ScheduleResult] = []
     killed: list[ScheduleResult] = []
     for result in results:
-        kills = any(launch.kill for launch in Schedule.parse(result.schedule).launches)
-        (killed if kills else alive).append(result)
+        (killed if Schedule.parse(result.schedule).kills else alive).append(result)
     return alive, killed
 
 
@@ -186,7 +185,7 @@ def _notes(sweep: SweepResult) -> list[str]:
 
 
 def _of_fault(number: int, fault: Fault) -> str:
-    kills = any(launch.kill for launch in Schedule.parse(fault.smallest.schedule).launches)
+    kills = Schedule.parse(fault.smallest.schedule).kills
     when = f"after {len(fault.results)} of the kills" if kills else "without any kill"
     return f"fault {number}    {' '.join(fault.ids)}, {when}; the smallest:"
 

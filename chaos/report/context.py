@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chaos.evidence import Kill
 from chaos.points import Schedule
 from chaos.report.known import Known
 from chaos.results import ScenarioResult, ScheduleResult
@@ -55,7 +54,7 @@ def _telling(scenario: Scenario, result: ScheduleResult | None) -> list[Keys]:
     """Keys of the scenario file, the one that tells most first."""
     keys: list[Keys] = []
     if result is not None:
-        kills = [launch.kill for launch in Schedule.parse(result.schedule).launches if launch.kill]
+        kills = Schedule.parse(result.schedule).kills
         for index, selector in enumerate(scenario.kill.points):
             if kills and selector in str(kills[0]):
                 keys.append(("kill", "points", index))
@@ -69,5 +68,5 @@ def _steps(result: ScheduleResult) -> list[int]:
     evidence = result.evidence
     if evidence is None:
         return []
-    first = next((event.launch for event in evidence.events if isinstance(event, Kill)), 0)
+    first = next((kill.launch for kill in evidence.kills), 0)
     return [launch.step for launch in evidence.launches if launch.index == first]

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chaos.evidence import Evidence, Kill, Launch
+from chaos.evidence import Evidence, Launch
 from chaos.judge import RULES, STATEMENTS, unaccounted
 from chaos.judge.applicable import statements
 from chaos.points import Schedule
@@ -94,15 +94,15 @@ def _labelled(label: str, text: str) -> str:
 
 def _kill_says_it_all(result: ScheduleResult) -> bool:
     """Is the schedule nothing but the one kill that was made?"""
-    events = result.evidence.events if result.evidence else ()
-    kills = [event.point for event in events if isinstance(event, Kill)]
-    launches = Schedule.parse(result.schedule).launches
-    plain = all(not launch.first and launch.starts == 1 for launch in launches)
-    return plain and len(kills) == 1 and kills == [str(x.kill) for x in launches if x.kill]
+    schedule = Schedule.parse(result.schedule)
+    if any(launch.first or launch.starts > 1 for launch in schedule.launches):
+        return False
+    made = [kill.point for kill in result.evidence.kills] if result.evidence else []
+    return len(made) == 1 and made == list(map(str, schedule.kills))
 
 
 def _killed(evidence: Evidence) -> Iterator[str]:
-    for kill in (event for event in evidence.events if isinstance(event, Kill)):
+    for kill in evidence.kills:
         yield _labelled("killed", f"{launch_name(evidence, kill.launch)}: {kill_meaning(kill)}")
         yield _labelled("", f"{visible(kill.point)}: SIGKILL {kill_in_words(kill)}")
         yield from _section("  beside it", processes_beside(kill))
@@ -151,7 +151,7 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 def _around(evidence: Evidence, order: int | None) -> list[str]:
     """The timeline near an event (near the last kill where none is named), and every kill."""
-    kills = [event.order for event in evidence.events if isinstance(event, Kill)]
+    kills = [kill.order for kill in evidence.kills]
     centre = order if order is not None else kills[-1] if kills else len(evidence.events)
     lines: list[str] = []
     left_out = 0
@@ -172,7 +172,7 @@ def _last_words(evidence: Evidence, violation: Violation | None) -> tuple[str, l
     launch = number_in(violation, "launch")
     chosen = [item for item in evidence.launches if launch in (None, item.index)]
     for item in reversed(chosen):
-        text = evidence.blobs.get(item.stderr).decode("utf-8", "replace")
+        text = evidence.blobs.text(item.stderr)
         if lines := text.splitlines()[-_STREAM_LINES:]:
             title = f"  stderr    {launch_name(evidence, item.index)}, last lines"
             return title, [visible(line, _WIDE) for line in lines]

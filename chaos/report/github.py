@@ -17,7 +17,6 @@ import html
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from chaos.evidence import Kill
 from chaos.points import Schedule
 from chaos.report.context import Context
 from chaos.report.counts import number_of, results_of, unproven
@@ -55,7 +54,7 @@ def _of_fault(fault: Fault, scenario: ScenarioResult, context: Context) -> str:
     result = fault.smallest
     first = next(v for v in result.violations if v.id == fault.ids[0])
     parts = said(first)
-    kills = [e for e in result.evidence.events if isinstance(e, Kill)] if result.evidence else []
+    kills = result.evidence.kills if result.evidence else ()
     more = len(fault.results) - 1
     labelled = (("expected", parts.expected), ("found", parts.found), ("at", parts.where))
     lines = [

@@ -102,8 +102,7 @@ def faults_of_all(sweep: SweepResult) -> tuple[Fault, ...]:
 
 def simplicity(schedule: Schedule) -> tuple[int, int]:
     """To sort by: the number of kills, then their phases (after, before, torn)."""
-    kills = [launch.kill for launch in schedule.launches if launch.kill]
-    return len(kills), sum(_SIMPLEST.index(kill.phase) for kill in kills)
+    return len(schedule.kills), sum(_SIMPLEST.index(kill.phase) for kill in schedule.kills)
 
 
 def broken_ids(violations: Iterable[Violation]) -> tuple[str, ...]:
@@ -125,11 +124,6 @@ def _faults(groups: dict[str, list[ScheduleResult]]) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def _kills(result: ScheduleResult) -> list[Phase]:
-    launches = Schedule.parse(result.schedule).launches
-    return [launch.kill.phase for launch in launches if launch.kill]
-
-
 def _damage(result: ScheduleResult) -> str:
     """The kind of the first damage of the log, if there is any."""
     launches = Schedule.parse(result.schedule).launches
@@ -138,7 +132,7 @@ def _damage(result: ScheduleResult) -> str:
 
 
 def _torn(result: ScheduleResult) -> bool:
-    return Phase.TORN in _kills(result)
+    return any(kill.phase is Phase.TORN for kill in Schedule.parse(result.schedule).kills)
 
 
 def _broken_anyway(broken: Sequence[ScheduleResult]) -> frozenset[str]:
@@ -155,7 +149,7 @@ def _fingerprint(result: ScheduleResult, anyway: frozenset[str]) -> str:
     first = _in_order(news or ids)[0]
     if news and (damage := _damage(result)):
         return f"{first} {DAMAGE}-{damage}"
-    if not news or not _kills(result):
+    if not news or not Schedule.parse(result.schedule).kills:
         return f"{first} {NO_KILL}"
     if result.evidence is None:
         return f"{first} {UNKNOWN}"

@@ -54,7 +54,7 @@ class Cell:
 
 def cell_of(schedule: Schedule) -> Cell:
     """The place of a schedule."""
-    kills = sum(launch.kill is not None for launch in schedule.launches)
+    kills = len(schedule.kills)
     at = _last(schedule)
     if at is None:
         return Cell(Row(0, -1, "", NO_KILL), 2, "to its end")
@@ -104,7 +104,7 @@ def _placed(schedule: Schedule, at: int, kills: int, instant: str, label: str) -
 
 def _row(schedule: Schedule, at: int, kills: int, place: str) -> Row:
     """Under a heading such as `launch 2 (resume), after 1 kill`."""
-    before = sum(launch.kill is not None for launch in schedule.launches[:at])
+    before = len(Schedule(schedule.launches[:at]).kills)
     if before >= MANY:
         return Row(MANY, MANY, f"after {MANY} kills or more", place)
     name = f"launch {at + 1} ({schedule.launches[at].role})"

@@ -77,7 +77,6 @@ def story_of(result: ScheduleResult, evidence: Evidence) -> dict[str, Any]:
     """What the page tells of a schedule that did not pass."""
     teller = _Teller(evidence)
     evidence = teller.evidence
-    kills = [event for event in evidence.events if isinstance(event, Kill)]
     return {
         "violations": [teller.violation(v) for v in result.violations[:20]],
         "kills": [
@@ -89,7 +88,7 @@ def story_of(result: ScheduleResult, evidence: Evidence) -> dict[str, Any]:
                 "proof": teller.text(f"SIGKILL {kill_in_words(kill)}"),
                 "beside": teller.texts(processes_beside(kill)),
             }
-            for kill in kills
+            for kill in evidence.kills
         ],
         "launches": [teller.launch(launch) for launch in evidence.launches],
         "events": [teller.event(event) for event in evidence.events[:_MOST_EVENTS]],
@@ -134,7 +133,7 @@ class _Teller:
         }
 
     def _last_lines(self, blob: str) -> list[str]:
-        text = self.evidence.blobs.get(blob).decode("utf-8", "replace")
+        text = self.evidence.blobs.text(blob)
         return self.texts(text.splitlines()[-_STREAM_LINES:])
 
     def event(self, event: Event) -> list[Any]:
@@ -163,7 +162,7 @@ class _Teller:
 
     def _blob(self, event: Event, name: str, blob: str) -> str:
         if name in _SHOWN or (name in _OF_A_FILE and isinstance(event, FileChange)):
-            return self.text(self.evidence.blobs.get(blob).decode("utf-8", "replace"), _BODY)
+            return self.text(self.evidence.blobs.text(blob), _BODY)
         return f"sha256 {blob[:_DIGEST]}…"
 
     def log(self) -> dict[str, Any]:
