@@ -74,9 +74,14 @@ class Answer:
     parts: tuple[bytes, ...] = ()  # of the body; of a stream, one event each
     size: int | None = None  # the content-length promised; None: chunked
     content_type: str = _JSON
-    usage: Mapping[str, int] | None = None
+    usage: Mapping[str, int] | None = None  # what it reports, by script.USAGE_KEYS
     injected: bool = False
     ending: Ending = Ending.COMPLETE
+
+    @property
+    def body(self) -> bytes:
+        """All of it that is sent."""
+        return b"".join(self.parts)
 
 
 def is_side(request: Received, flavour: Flavour, script: Script) -> bool:

@@ -18,7 +18,7 @@ import selectors
 import socket
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from chaos.errors import HarnessError
@@ -47,25 +47,11 @@ class ProviderObserver(Protocol):
     def request_arrived(self, ticket: int) -> None:
         """The first byte of a request is here."""
 
-    def request_decided(  # noqa: PLR0913 - one line of the journal
-        self,
-        ticket: int,
-        *,
-        ordinal: int,
-        method: str,
-        path: str,
-        body: bytes,
-        status: int,
-        reason: str,
-        answer: bytes,
-        usage: Mapping[str, int] | None,
-        injected: bool,
-    ) -> None:
+    def request_decided(self, ticket: int, ordinal: int, request: Received, answer: Answer) -> None:
         """The request is complete and its answer chosen, no byte of which is sent yet.
 
         `ordinal` counts the requests that are turns of the conversation, from 1; 0: it is none.
-        `path` is below the provider's root. `usage` is what the answer reports (script.USAGE_KEYS).
-        Status 0: nothing is answered; `reason` says why not an untouched 200.
+        The request's path is below the provider's root.
         """
 
     def held(self, ticket: int) -> None:
@@ -284,18 +270,9 @@ class MockProvider:
         if launch is None:
             return
         cut = not request.method  # before its head was whole: it is taken for a turn
-        launch.observer.request_decided(
-            ticket,
-            ordinal=launch.number(ticket, turn=cut or not self.foreign_because(request)),
-            method=request.method,
-            path=request.path.removeprefix(f"/{launch.token}"),
-            body=bytes(request.body),
-            status=answer.status,
-            reason=answer.reason,
-            answer=b"".join(answer.parts),
-            usage=answer.usage,
-            injected=answer.injected,
-        )
+        ordinal = launch.number(ticket, turn=cut or not self.foreign_because(request))
+        seen = replace(request, path=request.path.removeprefix(f"/{launch.token}"))
+        launch.observer.request_decided(ticket, ordinal, seen, answer)
 
     def held(self, ticket: int) -> None:
         """Pass on how far a held answer is out."""

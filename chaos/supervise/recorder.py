@@ -33,6 +33,7 @@ from chaos.evidence import (
 )
 from chaos.launch.model import Action, Call, Command, KillAt, Pause, Strike
 from chaos.points import KillPoint, Phase, Scope
+from chaos.provider.exchange import Answer, Received
 from chaos.scenario_events import PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint
 from chaos.supervise.director import Director
@@ -205,33 +206,20 @@ class Recorder:
             answer=ABSENT,
         )
 
-    def request_decided(  # noqa: PLR0913 - the observer protocol of the mock
-        self,
-        ticket: int,
-        *,
-        ordinal: int,
-        method: str,
-        path: str,
-        body: bytes,
-        status: int,
-        reason: str,
-        answer: bytes,
-        usage: Mapping[str, int] | None,
-        injected: bool,
-    ) -> None:
+    def request_decided(self, ticket: int, ordinal: int, request: Received, answer: Answer) -> None:
         """The request is complete and its answer chosen: fill in the event of its arrival."""
         blobs = self.notebook.blobs
         decided = replace(
             self._requests[ticket],
             ordinal=ordinal,
-            method=method,
-            path=path,
-            body=blobs.put(body),
-            status=status,
-            reason=reason,
-            answer=blobs.put(answer),
-            usage=usage,
-            injected=injected,
+            method=request.method,
+            path=request.path,
+            body=blobs.put(bytes(request.body)),
+            status=answer.status,
+            reason=answer.reason,
+            answer=blobs.put(answer.body),
+            usage=answer.usage,
+            injected=answer.injected,
         )
         self.notebook.events[decided.order - 1] = self._requests[ticket] = decided
         self._on_the_wire(decided, Phase.REQUEST)

@@ -56,14 +56,14 @@ def _model(turns: Sequence[Turn]) -> Iterator[str]:
 
     class Journal:
         def request_arrived(self, ticket: int) -> None: ...
-        def request_decided(self, ticket: int, **_: object) -> None: ...
+        def request_decided(self, ticket: int, *_: object) -> None: ...
         def held(self, ticket: int) -> None: ...
         def answered(self, ticket: int, complete: bool) -> None: ...
 
     mock = MockProvider()
     # All runs are one launch to it: the script is repeated, so that it does not take them for one
     # target that goes round in circles.
-    base_url = mock.begin("bench", tuple(turns) * 100, {}, Journal())  # type: ignore[arg-type]
+    base_url = mock.begin("bench", tuple(turns) * 100, {}, Journal())
     done_r, done_w = os.pipe()
 
     def serve() -> None:

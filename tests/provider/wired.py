@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from chaos.flavours import FLAVOURS, NO_MARKS, SideMarks
+from chaos.provider.exchange import Answer, Received
 from chaos.provider.faults import Fault
 from chaos.provider.mock import MockProvider
 from chaos.provider.script import ToolCall, Turn
@@ -36,9 +37,19 @@ class Journal:
     def request_arrived(self, ticket: int) -> None:
         self.lines.append(("arrived", ticket))
 
-    def request_decided(self, ticket: int, **decision: Any) -> None:
-        self.lines.append(("decided", ticket, decision["status"]))
-        self.decisions[ticket] = decision
+    def request_decided(self, ticket: int, ordinal: int, request: Received, answer: Answer) -> None:
+        self.lines.append(("decided", ticket, answer.status))
+        self.decisions[ticket] = {
+            "ordinal": ordinal,
+            "method": request.method,
+            "path": request.path,
+            "body": bytes(request.body),
+            "status": answer.status,
+            "reason": answer.reason,
+            "answer": answer.body,
+            "usage": answer.usage,
+            "injected": answer.injected,
+        }
 
     def held(self, ticket: int) -> None:
         self.lines.append(("held", ticket))
