@@ -28,7 +28,7 @@ from chaos.api_run import Run, Sweep
 from chaos.errors import HarnessError, UsageError
 from chaos.evidence import Evidence
 from chaos.explore.work import Branch, Explored, Work
-from chaos.options import FAULTS, SweepOptions
+from chaos.options import CLOSURE, FAULTS, LAUNCHES, TORN, SweepOptions
 from chaos.points import Phase, Schedule
 from chaos.report.failure import read_failure
 from chaos.results import ScenarioResult, ScheduleResult
@@ -39,8 +39,6 @@ from chaos.supervise.schedules import points_of, schedule_id, schedules_of
 from chaos.supervise.sweep import sweep_over
 from chaos.supervise.workshop import workshop
 
-CLOSURE = "closure"
-LAUNCHES = ("exec", "warm")
 # Runs without a kill are kept, so that each scenario makes them once: so many, and (but for the
 # last) none that is larger than this.
 _KEPT, _KEPT_BYTES = 256, 4 << 20
@@ -90,7 +88,7 @@ class Harness:
         `phases` as in `sweep`. Raises ChaosError."""
         scenario = _loaded(scenario)
         wanted = scenario.kill.phases if phases is None else _phases(phases)
-        branches = schedules_of(scenario, self._reference(scenario), wanted, "ends")
+        branches = schedules_of(scenario, self._reference(scenario), wanted, TORN[0])
         return [Schedule(), *(branch.schedule for branch in branches)]
 
     def run(self, scenario: Scenario | File, kill: Kill = None) -> Run:
@@ -127,14 +125,14 @@ class Harness:
         *,
         depth: Depth = 1,
         phases: Iterable[str] | None = None,
-        torn: str = "ends",
+        torn: str = TORN[0],
         faults: str = FAULTS[0],
         fail_fast: bool = False,
     ) -> Sweep:
         """What `chaos run` does for one scenario, its options by the same names. `depth`: kills in
         a schedule, or "closure". Raises ChaosError."""
-        if faults not in FAULTS or torn not in ("ends", "every"):
-            raise UsageError(f"faults: one of {', '.join(FAULTS)}; torn: ends or every")
+        if faults not in FAULTS or torn not in TORN:
+            raise UsageError(f"faults: one of {', '.join(FAULTS)}; torn: {' or '.join(TORN)}")
         if depth != CLOSURE and (not isinstance(depth, int) or depth < 1):
             raise UsageError(f"depth: expected 1 or more, or {CLOSURE!r}, found {depth!r}")
         if faults != FAULTS[0] and depth != 1:

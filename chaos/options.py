@@ -15,6 +15,9 @@ from chaos.results import ScenarioResult, ScheduleResult
 
 # The families; `chaos.supervise.families` says what each does.
 FAULTS = ("kill", "damage", "power-loss", "concurrent", "signal", "error")
+TORN = ("ends", "every")  # first and last byte of a write, and what else tells; each byte
+LAUNCHES = ("exec", "warm")  # a fresh process; one forked from a warm interpreter
+CLOSURE = "closure"  # the depth that a caller names instead of a number: as many kills as it takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,11 @@ class SweepOptions:
     """How a sweep goes about it. The defaults are those of `chaos run`."""
 
     phases: tuple[Phase, ...] | None = None  # None: as each scenario says
-    torn: str = "ends"  # ends: first and last byte of a write; every: each byte
-    faults: str = "kill"  # one of FAULTS; a sweep never mixes them
+    torn: str = TORN[0]
+    faults: str = FAULTS[0]  # a sweep never mixes them
     jobs: int = 1  # lanes, a process each
     executor: str | None = None  # dask://HOST:PORT; None: processes of this machine
-    launch: str = "exec"  # exec: a fresh process; warm: forked from a warm interpreter
+    launch: str = LAUNCHES[0]
     seed: int = 0
     fail_fast: bool = False  # stop after the first schedule that is not PASS
     select: Callable[[str], bool] | None = None  # over "SCENARIO SCHEDULE-ID"; None: all

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from chaos.report.folder import ReportFolder
 from chaos.results import SweepResult
-folder = ReportFolder(Path(sys.argv[1]), "exec", 0)
+folder = ReportFolder(Path(sys.argv[1]))
 folder.prepare()
 folder.finish(SweepResult((), 1.0, 0))
 """
@@ -92,5 +92,5 @@ def test_a_report_whose_writer_is_killed_is_whole_or_absent(tmp_path: Path) -> N
             died = write_report(room, number, action)
             assert died.killed is not None
             found.append(died.at_death)
-            ReportFolder(room.path / "report", "exec", 0).prepare()  # it can be used again
+            ReportFolder(room.path / "report").prepare()  # it can be used again
     assert [text for text, _ in groupby(found)] == [OLDER, b"", whole]

@@ -11,18 +11,27 @@ import time
 from pathlib import Path
 
 from chaos.cli.find import DEFAULT_FOLDER
-from chaos.cli.output import STDOUT, check_writable, complain, near, say, show
-from chaos.cli.screen import Screen, screen_for
+from chaos.cli.output import (
+    STDOUT,
+    check_writable,
+    complain,
+    near,
+    near_each,
+    say,
+    show,
+    write_report,
+)
+from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
+from chaos.cli.teller import Watcher
 from chaos.options import SweepOptions
 from chaos.report.certificate import Subject, certificate, certificate_json
 from chaos.report.counts import exit_code
 from chaos.report.folder import ReportFolder
-from chaos.results import ScenarioResult, ScheduleResult
+from chaos.report.known import NONE
 from chaos.supervise.certify import certify
 from chaos.supervise.standard import standard_course
 from chaos.target import Target, TargetNotFound, load_target
-from chaos.whole import write_whole
 
 _VERSION_LIMIT_S = 120.0
 _UNKNOWN = "(version unknown)"
@@ -32,11 +41,9 @@ def command(args: argparse.Namespace) -> int:
     """Certify, and give the exit code of `chaos run`."""
     target = _target(args.target)
     check_writable(args.json)
-    options = SweepOptions(
-        jobs=args.jobs, launch=args.launch, budget_s=args.budget, seed=0, keep=True
-    )
+    options = SweepOptions(jobs=args.jobs, launch=args.launch, budget_s=args.budget, keep=True)
     scenarios = standard_course(target)
-    folder = ReportFolder(Path(args.report).resolve(), args.launch, 0, {}, options, args.line)
+    folder = ReportFolder(Path(os.path.realpath(args.report)), NONE, options, args.line)
     folder.prepare()
     subject = Subject(
         target.name,
@@ -47,20 +54,20 @@ def command(args: argparse.Namespace) -> int:
     )
     tally = Tally.of((s.name for s in scenarios), time.monotonic(), deep=False)
     screen = screen_for(sys.stdout, say, tally, quiet=args.json == STDOUT)
-    listener = _Listener(screen, tally)
     try:
-        result = certify(scenarios, options, listener)
+        result = certify(scenarios, options, Watcher(screen, tally))
     finally:
         screen.close()
-    for scenario, done in zip(scenarios, result.scenarios, strict=True):
-        folder.add(scenario, done)
-    folder.finish(result)
-    artifacts = {ident: near(Path(file)) for ident, file in folder.artifacts.items()}
-    if args.json is not None:
-        text = certificate_json(subject, result, artifacts)
-        say(text) if args.json == STDOUT else write_whole(Path(args.json), text)
-    if args.json != STDOUT:
-        show(certificate(subject, result, artifacts))
+    try:
+        for scenario, done in zip(scenarios, result.scenarios, strict=True):
+            folder.add(scenario, done)
+        folder.finish(result)
+    finally:  # a disk that is full does not keep back what was found
+        artifacts = near_each(folder.artifacts)
+        if args.json != STDOUT:
+            show(certificate(subject, result, artifacts))
+        if args.json is not None:
+            write_report(args.json, certificate_json(subject, result, artifacts))
     complain(f"the report is in {folder.path}")
     return exit_code(result)
 
@@ -95,23 +102,3 @@ def _version(target: Target) -> str:
     said = done.stdout if done.stdout.strip() else done.stderr
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return lines[-1] if lines and done.returncode == 0 else _UNKNOWN
-
-
-class _Listener:
-    """Shows how far it is."""
-
-    def __init__(self, screen: Screen, tally: Tally) -> None:
-        self._screen, self._tally = screen, tally
-
-    def scenario_started(self, name: str) -> None:  # noqa: ARG002 - as a listener has it
-        self._screen.open()
-
-    def schedules_planned(self, name: str, more: int) -> None:
-        self._tally.plan(name, more, time.monotonic())
-
-    def schedule_done(self, name: str, result: ScheduleResult) -> None:
-        self._tally.take(name, result)
-        self._screen.tick()
-
-    def scenario_done(self, result: ScenarioResult) -> None:
-        self._tally.end(result.name)

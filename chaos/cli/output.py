@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from chaos.cli.paint import painted
 from chaos.errors import HarnessError, UsageError
+from chaos.whole import write_whole
 
 STDOUT = "-"  # a file's name that means standard output
 
@@ -78,6 +79,12 @@ def near(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
+def near_each(files: Mapping[str, str]) -> dict[str, str]:
+    """The failure files by schedule id, as they are named from here: for what is read on another
+    machine, or carried to one. A person here is told whole paths, for any directory."""
+    return {ident: near(Path(file)) for ident, file in files.items()}
+
+
 def complain(message: str) -> None:
     """A message for the person at the terminal."""
     tell(f"chaos: {message}\n")
@@ -99,3 +106,14 @@ def check_writable(file: str | None) -> None:
             f"{file}: cannot be written; expected a file in a folder that exists and can be "
             "written to"
         )
+
+
+def write_report(file: str | None, text: str) -> None:
+    """Write a report where the command line asked for one. Raises HarnessError."""
+    if file == STDOUT:
+        say(text)
+    elif file is not None:
+        try:
+            write_whole(Path(file), text)
+        except OSError as error:
+            raise HarnessError(f"{file}: cannot be written: {error.strerror}") from None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from chaos.cli.output import say
 from chaos.errors import UsageError
-from chaos.options import FAULTS
+from chaos.options import CLOSURE, FAULTS, LAUNCHES, TORN
 from chaos.points import Phase
 from chaos.toml_table import nearest
 
@@ -32,7 +32,6 @@ COMMANDS = {
     "doctor": "chaos.cli.doctor",
     "new": "chaos.cli.new",
 }
-CLOSURE = "closure"
 MOST_JOBS = 64
 MOST_KILLS = 16
 MOST_STATES = 1_000_000
@@ -227,9 +226,10 @@ def _what_is_done(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--torn",
-        choices=("ends", "every"),
-        default="ends",
-        help="tear a write (or cut a damaged log) where it tells, or at every byte; default: ends",
+        choices=TORN,
+        default=TORN[0],
+        help="tear a write (or cut a damaged log) where it tells, or at every byte; default: "
+        f"{TORN[0]}",
     )
 
 
@@ -259,9 +259,9 @@ def _jobs(run: argparse.ArgumentParser) -> None:
 def _launch(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--launch",
-        choices=("exec", "warm"),
-        default="exec",
-        help="a fresh process, or a fork of one that has its imports done; default: exec",
+        choices=LAUNCHES,
+        default=LAUNCHES[0],
+        help=f"a fresh process, or a fork of one that has its imports done; default: {LAUNCHES[0]}",
     )
 
 

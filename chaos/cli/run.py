@@ -13,11 +13,11 @@ from pathlib import Path
 from chaos.cli.ci import no_commands, repository, write_summary
 from chaos.cli.expression import compile_expression
 from chaos.cli.find import find_scenarios
-from chaos.cli.output import STDOUT, check_writable, complain, say, tell
+from chaos.cli.output import STDOUT, check_writable, complain, near_each, say, tell, write_report
 from chaos.cli.screen import screen_for
 from chaos.cli.tally import Tally
 from chaos.cli.teller import Teller, Telling
-from chaos.errors import HarnessError, UsageError
+from chaos.errors import UsageError
 from chaos.options import FAULTS, SweepOptions
 from chaos.report.context import Context
 from chaos.report.counts import exit_code
@@ -28,7 +28,6 @@ from chaos.report.junit import junit_report
 from chaos.report.known import NONE, Known, accepted, gone, read_known
 from chaos.report.triage import faults_of_all
 from chaos.supervise.sweep import sweep
-from chaos.whole import write_whole
 
 
 def command(args: argparse.Namespace) -> int:
@@ -60,9 +59,7 @@ def command(args: argparse.Namespace) -> int:
     if args.known and args.fail_fast:
         raise UsageError("--fail-fast would stop at a known fault; leave it out, or --known")
     known = read_known(Path(args.known)) if args.known else NONE
-    folder = ReportFolder(
-        Path(os.path.realpath(args.report)), args.launch, args.seed, known, options, args.line
-    )
+    folder = ReportFolder(Path(os.path.realpath(args.report)), known, options, args.line)
     folder.prepare()
 
     to_stderr = STDOUT in (args.json, args.junit)
@@ -81,9 +78,11 @@ def command(args: argparse.Namespace) -> int:
         teller.sums(result)
     folder.finish(result)
     faults = faults_of_all(result)
-    context = Context(teller.artifacts, known, teller.scenarios, repository(), args.launch)
-    _write(args.json, json_report(result, folder.artifacts, known))
-    _write(args.junit, junit_report(result, faults, context))
+    context = Context(
+        near_each(folder.artifacts), known, teller.scenarios, repository(), args.launch
+    )
+    write_report(args.json, json_report(result, folder.artifacts, known))
+    write_report(args.junit, junit_report(result, faults, context))
     if args.github:
         write(annotations_of(result, faults, context))
         write_summary(result, faults, context)
@@ -102,13 +101,3 @@ def _check_true(file: str, known: Known, past: Sequence[str]) -> int:
             "  take the line out, or look for what this run left out"
         )
     return UsageError.exit_code if past else 0
-
-
-def _write(file: str | None, text: str) -> None:
-    if file == STDOUT:
-        say(text)
-    elif file is not None:
-        try:
-            write_whole(Path(file), text)
-        except OSError as error:
-            raise HarnessError(f"{file}: cannot be written: {error.strerror}") from None

@@ -8,9 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from pathlib import Path
 
-from chaos.cli.output import near
 from chaos.cli.screen import Screen
 from chaos.cli.tally import Tally
 from chaos.report.folder import ReportFolder
@@ -27,36 +25,12 @@ class Telling(Enum):
     VERBOSE = "a line for each schedule too"
 
 
-class Teller:
-    """A listener of the supervisor."""
+class Watcher:
+    """A listener of the supervisor that shows how far the sweep is, and nothing of its results."""
 
-    def __init__(
-        self,
-        scenarios: Sequence[Scenario],
-        folder: ReportFolder,
-        screen: Screen,
-        tally: Tally,
-        telling: Telling,
-    ) -> None:
-        self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
-        self.folder = folder
+    def __init__(self, screen: Screen, tally: Tally) -> None:
         self.screen = screen
         self.tally = tally
-        self.telling = telling
-        self.told: set[str] = set()
-        self.spoken = telling is not Telling.QUIET
-        self.apart = False  # what was told last was a failure explained
-
-    @property
-    def artifacts(self) -> dict[str, str]:
-        """The failure files by schedule id, as they are named from here: for CI, whose reports are
-        read on other machines. A person here is told whole paths, for any directory."""
-        return {ident: near(Path(file)) for ident, file in self.folder.artifacts.items()}
-
-    def head(self) -> None:
-        """What comes first."""
-        if self.telling is not Telling.QUIET:
-            self.screen.write(heading())
 
     def scenario_started(self, name: str) -> None:  # noqa: ARG002 - as a listener has it
         """The first of them begins the sweep."""
@@ -71,8 +45,36 @@ class Teller:
         self.screen.tick()
 
     def scenario_done(self, result: ScenarioResult) -> None:
-        self.told.add(result.name)
         self.tally.end(result.name)
+
+
+class Teller(Watcher):
+    """One that prints and saves them too."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        folder: ReportFolder,
+        screen: Screen,
+        tally: Tally,
+        telling: Telling,
+    ) -> None:
+        super().__init__(screen, tally)
+        self.scenarios: Mapping[str, Scenario] = {s.name: s for s in scenarios}
+        self.folder = folder
+        self.telling = telling
+        self.told: set[str] = set()
+        self.spoken = telling is not Telling.QUIET
+        self.apart = False  # what was told last was a failure explained
+
+    def head(self) -> None:
+        """What comes first."""
+        if self.telling is not Telling.QUIET:
+            self.screen.write(heading())
+
+    def scenario_done(self, result: ScenarioResult) -> None:
+        super().scenario_done(result)
+        self.told.add(result.name)
         try:
             self.folder.add(self.scenarios[result.name], result)
         finally:  # a disk that is full does not keep back what was found

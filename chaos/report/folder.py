@@ -48,8 +48,6 @@ class ReportFolder:
     """A report on its way: `add` each scenario as it is done, `finish` at the end."""
 
     path: Path
-    launch: str  # how the sweep starts its launches, for the failure files
-    seed: int
     known: Known = field(default_factory=dict)
     options: SweepOptions = field(default_factory=SweepOptions)
     command: str = ""  # the command line of the sweep
@@ -117,7 +115,8 @@ class ReportFolder:
             if result.verdict is not Verdict.PASS:
                 file = self.path / place / f"{result.id}.json"
                 file.parent.mkdir(exist_ok=True)
-                write_failure(Failure.of(scenario, result, self.launch, self.seed), file)
+                options = self.options
+                write_failure(Failure.of(scenario, result, options.launch, options.seed), file)
                 self.artifacts[result.id] = str(file)
 
     def finish(self, sweep: SweepResult) -> None:

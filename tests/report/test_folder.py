@@ -19,7 +19,7 @@ from tests.report import sample
 
 
 def folder(path: Path) -> ReportFolder:
-    return ReportFolder(path, "exec", 0)
+    return ReportFolder(path)
 
 
 def test_a_report_on_disk(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from chaos.options import FAULTS, SweepOptions
+from chaos.options import CLOSURE, FAULTS, SweepOptions
 from chaos.points import Schedule
 from chaos.report.counts import all_results, results_of, summary_of, unproven
 from chaos.report.explain import statement
@@ -179,7 +179,7 @@ def _said(result: ScheduleResult) -> str:
 def _options(options: SweepOptions) -> list[str]:
     """The options that a schedule needs to be chosen again, beside `-k`."""
     default = SweepOptions()
-    depth = "closure" if options.depth is None else str(options.depth)
+    depth = CLOSURE if options.depth is None else str(options.depth)
     given = (
         ("--launch", options.launch, default.launch),
         ("--faults", options.faults, default.faults),
