@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from chaos.flavours import NO_MARKS, SideMarks
 from chaos.toml_table import Table, nearest
 from chaos.transcript import KEYS, PATH
 
@@ -59,8 +60,7 @@ class Session:
     log: str = ""  # glob of the session log; empty: nothing that could be read
     durable: tuple[str, ...] = ()  # globs of further files that hold the session
     acknowledged: str = "request"  # one of ACKNOWLEDGED: when a prompt counts as accepted
-    side: tuple[str, ...] = ()  # texts that tell a request which is no turn of the conversation
-    side_without_tools: bool = False  # and so does a request that offers no tool
+    side: SideMarks = NO_MARKS  # of requests that are no turns of the conversation
     shell: Shell | None = _BASH
     transcript: dict[str, str] = field(default_factory=dict, hash=False)  # paths by KEYS
 
@@ -98,8 +98,7 @@ def read_session(root: Table) -> Session:
             ACKNOWLEDGED,
             root.text("acknowledged") if "acknowledged" in root else ACKNOWLEDGED[0],
         ),
-        side=root.texts("side", ()),
-        side_without_tools=bool(root.either("side_without_tools", bool)),
+        side=SideMarks(root.texts("side", ()), bool(root.either("side_without_tools", bool))),
         shell=_shell(root, _BASH if dialect == FACTS else None),
         transcript=_transcript(root.table("transcript")) if "transcript" in root else {},
     )

@@ -49,6 +49,11 @@ class Conversation:
     model: str
     stream: bool
 
+    @property
+    def users(self) -> list[str]:
+        """The texts of the user's messages."""
+        return [message.text for message in self.messages if message.role == "user"]
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -93,6 +98,10 @@ class Flavour:
     text: re.Pattern[bytes]  # up to the first character of something that the model says
     finish: re.Pattern[bytes]  # the member (group 1) and its value that say why the model stopped
 
+    def told(self, body: bytes, path: str) -> Conversation | None:
+        """What a request holds; None where the real API refuses it."""
+        return None if self.faults(body) else self.read(body, path)
+
 
 @dataclass(frozen=True, slots=True)
 class SideMarks:
@@ -107,8 +116,7 @@ class SideMarks:
         """Is this a side request?"""
         if self.without_tools and not conversation.tools:
             return True
-        users = (message.text for message in conversation.messages if message.role == "user")
-        said = (conversation.system, next(users, ""))
+        said = (conversation.system, *conversation.users[:1])
         return any(text in words for text in self.texts for words in said)
 
     def __bool__(self) -> bool:

@@ -36,7 +36,10 @@ def keeps_prompts(case: Case) -> Iterator[Violation]:
             what, expected = f"prompt {prompt!r} is doubled", f"it {most} times at most"
             yield broken("R1", what, expected, f"it {count} times", where)
         else:
-            what, users = f"prompt {prompt!r} is lost", [text for text in turn.users if text]
+            what, users = (
+                f"prompt {prompt!r} is lost",
+                [text for text in turn.conversation.users if text],
+            )
             yield broken("R1", what, "it in every later request", f"a user saying {users}", where)
     for launch in case.evidence.launches:
         if launch.role == "run" and _well(case, launch) and not _asked(case, launch):
@@ -288,7 +291,7 @@ def _prompts(case: Case, turn: Turn) -> Counter[str]:
     facts = case.evidence.facts
     known = sorted({*facts.prompts, facts.probe_prompt, facts.goes_on}, key=len, reverse=True)
     counts: Counter[str] = Counter()
-    for text in turn.users:
+    for text in turn.conversation.users:
         left = text
         for prompt in filter(None, known):
             counts[prompt] += left.count(prompt)

@@ -7,10 +7,10 @@ summary) is none, and the target file says how to tell it. Judges nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chaos.evidence import Request
+from chaos.evidence import Blobs, Event, Request
 from chaos.flavours import Conversation, Message, SideMarks, ToolUse, flavour_of
 from chaos.judge.case import Case
 
@@ -26,11 +26,6 @@ class Turn:
     request: Request
     conversation: Conversation
 
-    @property
-    def users(self) -> list[str]:
-        """The texts of the user's messages."""
-        return [m.text for m in self.conversation.messages if m.role == "user"]
-
 
 def turns(case: Case) -> tuple[Turn, ...]:
     """The turns of a case, in order."""
@@ -38,14 +33,21 @@ def turns(case: Case) -> tuple[Turn, ...]:
 
 
 def _turns(case: Case) -> tuple[Turn, ...]:
-    marks = _marks(case)
-    found = ((e, conversation_of(case, e)) for e in case.evidence.events if isinstance(e, Request))
-    return tuple(Turn(e, told) for e, told in found if told and not marks.mark(told))
+    return tuple(turns_of(case.evidence.events, case.evidence.blobs, _marks(case)))
+
+
+def turns_of(events: Iterable[Event], blobs: Blobs, side: SideMarks) -> Iterator[Turn]:
+    """The turns among events, in order."""
+    for request in events:
+        if isinstance(request, Request):
+            told = conversation_of(request, blobs)
+            if told is not None and not side.mark(told):
+                yield Turn(request, told)
 
 
 def is_side(case: Case, request: Request) -> bool:
     """Is a request to the model no turn of the conversation?"""
-    told = conversation_of(case, request)
+    told = conversation_of(request, case.evidence.blobs)
     return told is not None and _marks(case).mark(told)
 
 
@@ -54,14 +56,11 @@ def _marks(case: Case) -> SideMarks:
     return SideMarks(facts.side, facts.side_without_tools)
 
 
-def conversation_of(case: Case, request: Request) -> Conversation | None:
+def conversation_of(request: Request, blobs: Blobs) -> Conversation | None:
     """What a request holds; None where it was cut, is illegal (P3), or asks no model. One that is
     held at its arrival, and answered by nobody, has arrived all the same."""
     flavour = flavour_of(request.method, request.path)
-    body = case.evidence.blobs.get(request.body)
-    if flavour is None or flavour.faults(body):
-        return None
-    return flavour.read(body, request.path)
+    return flavour.told(blobs.get(request.body), request.path) if flavour else None
 
 
 def said(conversation: Conversation) -> list[Said]:

@@ -86,10 +86,8 @@ class Answer:
 
 def is_side(request: Received, flavour: Flavour, script: Script) -> bool:
     """Is this legal request no turn of the conversation?"""
-    body = bytes(request.body)
-    if not script.side or flavour.faults(body):
-        return False
-    return script.side.mark(flavour.read(body, request.path))
+    told = flavour.told(bytes(request.body), request.path) if script.side else None
+    return told is not None and script.side.mark(told)
 
 
 def decide(

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from chaos.evidence import Blobs, Launch, Request
-from chaos.flavours import SideMarks, flavour_of
+from chaos.evidence import Launch
 from chaos.judge.history import history_of
 from chaos.judge.log import read_log
+from chaos.judge.talks import turns_of
 from chaos.scenario import Step
 from chaos.supervise.notebook import Notebook
 from chaos.supervise.steps import compacts, next_launch
@@ -72,7 +72,7 @@ class ByWire:
         self._steps, self._launches, self._notebook = steps, launches, notebook
         self._by_exit = target.session.acknowledged == "exit"
         self._completed = target.exit_codes["completed"]
-        self._side = SideMarks(target.session.side, target.session.side_without_tools)
+        self._side = target.session.side
 
     def found(self, step: int, log: bytes) -> None:
         """The log tells nothing."""
@@ -108,15 +108,7 @@ class ByWire:
         """How often a step's prompt stands in a request of a step's launches, at most."""
         prompt, blobs = self._steps[prompt_of].prompt, self._notebook.blobs
         launches = {launch.index for launch in self._launches if launch.step == step}
-        requests = (e for e in self._notebook.events if isinstance(e, Request))
-        users = (_users(e, blobs, self._side) for e in requests if e.launch in launches)
-        return max((sum(prompt in text for text in texts) for texts in users), default=0)
-
-
-def _users(request: Request, blobs: Blobs, side: SideMarks) -> list[str]:
-    """What the user says in a request; nothing where it is no legal turn of the conversation."""
-    flavour, body = flavour_of(request.method, request.path), blobs.get(request.body)
-    if flavour is None or flavour.faults(body):
-        return []
-    told = flavour.read(body, request.path)
-    return [] if side.mark(told) else [m.text for m in told.messages if m.role == "user"]
+        events = (e for e in self._notebook.events if e.launch in launches)
+        turns = turns_of(events, blobs, self._side)
+        counts = (sum(prompt in text for text in turn.conversation.users) for turn in turns)
+        return max(counts, default=0)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from chaos.evidence import Blobs
-from chaos.flavours import SideMarks
 from chaos.launch.model import Command, Launcher, Outcome
 from chaos.provider.mock import Fault, MockProvider, ProviderObserver
 from chaos.provider.script import Turn
@@ -60,7 +59,7 @@ class Stage:
             observer,
             api_key=self.api_key,
             unique_ids=not session.by_facts,  # a log of facts tells two calls of one id apart
-            side=SideMarks(session.side, session.side_without_tools),
+            side=session.side,
         )
 
     def command(
