@@ -8,8 +8,8 @@ length, at these points, leads anywhere that was not judged.
 Recovery is harvested: the launch that recovers an image passes through all the images that a kill
 in it would leave, so only the kills that lead to a new image are made. Every image is reached by a
 real kill before it counts; one that turns out to be another than the harvest said is a fault of
-the harness. With `kill_all`, nothing is taken from the harvest but the points. `verify` chooses
-known images to be judged to their end once more, and compared.
+the harness. With `kill_all` (by which tests compare the two), nothing is taken from the harvest
+but the points. `verify` chooses known images to be judged to their end once more, and compared.
 
 Promises: what is chosen depends on what was found, never on when. Source: design section 3.
 """

@@ -20,17 +20,14 @@ _MISSING = {
 
 
 def statements(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:
-    """The rules that the target can be judged by: id -> what it promises, as far as is seen."""
+    """The rules that the target can be judged by: id -> what it promises, as far as is seen. Of a
+    row for every dialect and one that needs something of this dialect, the second tells."""
     found: dict[str, str] = {}
     for rule in rules:
-        if all(offers(facts, need) for need in rule.needs) and _means_more(rule, rule.id in found):
+        offered = all(offers(facts, need) for need in rule.needs)
+        if offered and (rule.needs or rule.id not in found):
             found[rule.id] = rule.statement
     return found
-
-
-def _means_more(rule: Rule, known: bool) -> bool:
-    """Of two rows of one rule, the one that is made for this dialect tells what it promises."""
-    return not known or bool(rule.needs)
 
 
 def not_applicable(rules: Iterable[Rule], facts: Facts) -> dict[str, str]:

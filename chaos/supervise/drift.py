@@ -86,19 +86,15 @@ _ACTS: Mapping[str, Callable[[Room, PlannedEvent, dict[str, str], ExitStack], No
 }
 
 
-def has_clock() -> bool:
-    """Can a launch by exec be given another clock on this machine?"""
-    return _library() is not None
-
-
-def _library() -> str | None:
+def clock_library() -> str | None:
+    """What gives a launch by exec another clock; None: nothing on this machine."""
     found = (str(path) for glob in _LIBRARIES for path in Path("/").glob(glob.lstrip("/")))
     return next(found, None)
 
 
 def _preloaded() -> dict[str, str]:
     """What makes libfaketime shift the wall clock alone, and leave nothing behind when killed."""
-    library = _library()
+    library = clock_library()
     if library is None:
         raise ChaosError(
             "clock: a launch by exec needs libfaketime, found none at "
