@@ -56,8 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.args_source is not config.ArgsSource.ARGS:
         return
     here = config.invocation_params.dir
-    named = [(here / arg.partition("::")[0]).resolve() for arg in config.args]
-    roots = [path for path in named if not here.resolve().is_relative_to(path)]
+    named = [_real(here / arg.partition("::")[0]) for arg in config.args]
+    roots = [path for path in named if not _real(here).is_relative_to(path)]
     if any(path.suffix == _SUFFIX or path.is_dir() for path in roots):
         config.pluginmanager.register(_Collector(roots), "killpoint-scenarios")
 
@@ -81,7 +81,7 @@ class _Collector:
         """A collector of the scenario in this file, if it is one."""
         if file_path.suffix != _SUFFIX:
             return None
-        path = file_path.resolve()
+        path = _real(file_path)
         if path in self._roots or (self._below(path) and _is_scenario(path)):
             return ScenarioFile.from_parent(parent, path=file_path)
         return None
@@ -184,6 +184,11 @@ def _harness(config: pytest.Config) -> Harness:
         config.add_cleanup(harness.close)
         config.stash[_HARNESS] = harness
     return config.stash[_HARNESS]
+
+
+def _real(path: Path) -> Path:
+    """Without links. Not Path.resolve, which raises for one that leads to itself."""
+    return Path(os.path.realpath(path))
 
 
 def _is_scenario(path: Path) -> bool:

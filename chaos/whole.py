@@ -5,6 +5,7 @@ Says nothing about a loss of power: nothing is synced.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PART = ".part"
@@ -17,7 +18,9 @@ def write_whole(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8", errors=_ESCAPED)
         return
-    path = path.resolve()  # a link stays, and leads to the new text
+    # A link stays, and leads to the new text. Not Path.resolve, which raises RuntimeError for one
+    # that leads to itself.
+    path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}{_PART}")
     part.write_text(text, encoding="utf-8", errors=_ESCAPED)
     part.replace(path)

@@ -214,6 +214,11 @@ def test_a_file_that_is_named_is_meant(project: Project) -> None:
     assert "other.toml:1: unknown key 'tool'" in project("other.toml", code=2)
 
 
+def test_a_link_that_leads_to_itself_is_left_to_pytest(project: Project) -> None:
+    (project.here / "loop").symlink_to("loop")
+    assert "file or directory not found: loop" in project("loop", code=4)
+
+
 def test_without_a_scenario_nothing_of_chaos_is_imported(project: Project) -> None:
     project.write(
         "test_mine.py",

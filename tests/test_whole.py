@@ -43,6 +43,13 @@ def test_a_link_stays_and_leads_to_the_new_text(tmp_path: Path) -> None:
     assert file.read_text() == "text"
 
 
+def test_a_link_that_leads_to_itself_makes_room_for_the_text(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    write_whole(link, "text")
+    assert link.read_text() == "text"
+
+
 def test_what_is_no_regular_file_is_written_to(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -35,7 +36,7 @@ def command(args: argparse.Namespace) -> int:
     """Shrink and write. 0 when the failure still fails, however much of it could go."""
     failure = read_failure(Path(args.failure))
     name = failure.scenario.name.removesuffix("-shrunk")
-    out = Path(args.out or f"{name}-shrunk.toml").resolve()
+    out = Path(os.path.realpath(args.out or f"{name}-shrunk.toml"))
     _check(out)
     target = failure.scenario.target
     carried = f"./{out.stem}.target.toml"

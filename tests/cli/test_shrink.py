@@ -61,10 +61,11 @@ def test_shrink_carries_a_target_along_that_is_not_found_by_its_name(
     assert not list(Path().glob("**/test_*.py"))
 
 
-@pytest.mark.parametrize("out", ["gone/x.toml", "x.json", "scenarios"])
+@pytest.mark.parametrize("out", ["gone/x.toml", "x.json", "scenarios", "loop/x.toml"])
 def test_shrink_refuses_a_place_before_the_work(
     saved: str, out: str, shrink: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("loop").symlink_to("loop")
     assert main(["shrink", saved, "--out", out]) == 4
     assert "expected a file NAME.toml in a folder that exists" in capsys.readouterr().err
     assert shrink == []
