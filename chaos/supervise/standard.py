@@ -1,65 +1,27 @@
 """The standard course of `chaos certify`: the scenarios that every target is put to.
 
-They are scenario files like any other, but for their place: a failure of one carries it along.
+They are scenario files like any other, but for their target, which is added: a failure of one
+carries it along.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from chaos.scenario import Scenario, parse_scenario
 from chaos.target import Target
+from chaos.toml_write import write_toml
 
-_PLAIN = """\
-name = "certify-answer"
-about = "One prompt, one answer, no tool."
-target.profile = "{name}"
-
-[[step]]
-run = "killpoint: say that you are well"
-
-[[provider.turn]]
-content = "I am well, and this answer is long enough to be cut in the middle."
-"""
-
-_TOOLS = """\
-name = "certify-tools"
-about = "One tool with an effect, then three calls in one turn, then an answer."
-target.profile = "{name}"
-
-[[step]]
-run = "killpoint: ship it"
-
-[[provider.turn]]
-content = "I ship it first."
-tool_calls = [{{ shell = 'echo ship-one >> "$CHAOS_EFFECTS"' }}]
-
-{three}
-[[provider.turn]]
-content = "All of it is shipped, and nothing twice."
-
-[expect.effects]
-ship-one = "once"
-ship-two = "once"
-ship-three = "once"
-ship-four = "once"
-"""
-
-_THREE = """\
-[[provider.turn]]
-tool_calls = [
-    { shell = 'echo ship-two >> "$CHAOS_EFFECTS"' },
-    { shell = 'echo ship-three >> "$CHAOS_EFFECTS"' },
-    { shell = 'echo ship-four >> "$CHAOS_EFFECTS"' },
-]
-"""
-_ONE_BY_ONE = _THREE.replace("},\n    {", "}]\n\n[[provider.turn]]\ntool_calls = [{")
+_FILES = Path(__file__).parent / "standard_course"
 
 
 def standard_course(target: Target) -> list[Scenario]:
     """The scenarios for a target; one whose model can run no command has those without tools."""
     shell = target.session.shell
-    texts = (_TOOLS, _PLAIN) if shell else (_PLAIN,)
-    words = {"name": target.name, "three": _THREE if shell and shell.parallel else _ONE_BY_ONE}
-    return [
-        parse_scenario(text.format(**words), f"<certify>/{place}.toml", lambda _: target)
-        for place, text in enumerate(texts, start=1)
-    ]
+    tools = "tools" if shell and shell.parallel else "tools-one-by-one"
+    profile = write_toml({"target": {"profile": target.name}})
+    scenarios = []
+    for place, name in enumerate((tools, "answer") if shell else ("answer",), start=1):
+        text = f"{(_FILES / name).with_suffix('.toml').read_text(encoding='utf-8')}\n{profile}"
+        scenarios.append(parse_scenario(text, f"<certify>/{place}.toml", lambda _: target))
+    return scenarios

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_a_target_without_a_shell_is_asked_for_an_answer_only(tmp_path: Path) ->
     (tmp_path / "t.toml").write_text((SQLITE % "").partition("[shell]")[0], encoding="utf-8")
     target = load_target(str(tmp_path / "t.toml"), ".")
     assert [scenario.name for scenario in standard_course(target)] == ["certify-answer"]
+
+
+def test_a_target_may_have_any_name(tmp_path: Path) -> None:
+    text = (SQLITE % "").replace('"small"', "'my \"small\" one'")
+    (tmp_path / "t.toml").write_text(text, encoding="utf-8")
+    for scenario in standard_course(load_target(str(tmp_path / "t.toml"), ".")):
+        assert tomllib.loads(scenario.source)["target"]["profile"] == 'my "small" one'
 
 
 def test_a_table_that_cannot_be_written_is_refused_before_the_course(
