@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -209,21 +209,51 @@ def test_a_reply_can_be_cut_by_the_models_limit(flavour: Flavour, how: str) -> N
     assert HEAR[flavour.name](parts, streamed=streamed)[2] == ENDS[flavour.name][2]
 
 
+SPOKEN = {"arguments", "args", "content", "delta", "input", "partial_json", "text"}
+
+
+def spoken(value: Any) -> Iterator[str]:
+    """The words of a reply and the arguments of its calls, in any API, in order."""
+    if isinstance(value, list):
+        for each in value:
+            yield from spoken(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(each, str) and key in SPOKEN:
+                yield each
+            else:
+                yield from spoken(each)
+
+
 @flavours
-def test_what_a_model_says_beyond_good_manners_is_written(flavour: Flavour) -> None:
-    for turn in (
-        Turn(no_choices=True),
-        Turn(None, (ToolCall("bash", "{no json"),)),
-        Turn("half: \ud83d"),
-        Turn("x", usage={"prompt_tokens": "many", "completion_tokens": -1}),
-        Turn("x", usage={}),
-        Turn(message={"content": []}),
-    ):
-        for part in (
-            flavour.plain(reply_of(turn, 0), "m"),
-            *flavour.stream(reply_of(turn, 0), "m"),
-        ):
-            part.decode()
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        pytest.param(Turn(no_choices=True), "", id="nothing"),
+        pytest.param(Turn(message={"content": []}), "", id="odd-message"),
+        pytest.param(Turn(None, (ToolCall("bash", "{no json"),)), "{no json", id="no-json"),
+        pytest.param(Turn("half: \ud83d"), "half: \ud83d", id="half-a-character"),
+    ],
+)
+def test_what_a_model_says_beyond_good_manners_is_written(
+    flavour: Flavour, turn: Turn, said: str
+) -> None:
+    reply = reply_of(turn, 0)
+    assert "".join(spoken(json.loads(flavour.plain(reply, "m")))) == said
+    streamed = "".join(spoken(events(flavour.stream(reply, "m"))))
+    assert said in streamed
+    assert streamed.replace(said, "") == ""  # some APIs say at the end what they said in pieces
+
+
+@flavours
+def test_counters_that_make_no_sense_are_written_and_none_where_there_are_none(
+    flavour: Flavour,
+) -> None:
+    for usage, told in (({"prompt_tokens": "many", "completion_tokens": -1}, True), ({}, False)):
+        reply = reply_of(Turn("x", usage=usage), 0)
+        for text in (flavour.plain(reply, "m"), b"".join(flavour.stream(reply, "m"))):
+            assert (b'"many"' in text) is told
+            assert (re.search(rb"_tokens|TokenCount", text) is not None) is told
 
 
 COUNTERS = {  # by flavour: how 17 tokens of prompt, 11 of them cached, and 13 of a reply are told

@@ -379,6 +379,10 @@ def test_half_a_request_without_a_launch_disturbs_nothing(stage: Stage) -> None:
     stage.mock.serve()
     sock.close()
     stage.mock.serve()
+    assert stage.journal.lines == []
+    stage.begin()
+    assert status(stage.ask()) == 200
+    assert [told["ordinal"] for told in stage.journal.decisions.values()] == [1]
 
 
 def test_what_is_not_http_is_foreign(stage: Stage) -> None:

@@ -96,9 +96,11 @@ def test_what_a_target_wrote_cannot_end_its_element() -> None:
     assert page.count("</script>") == html_report(three(), TOLD).count("</script>")
 
 
-def test_half_a_character_is_no_reason_to_fail() -> None:
+def test_half_a_character_is_told_as_an_escape() -> None:
     broken = replace(sample.violated(), violations=(), why="\udcff", verdict=Verdict.HARNESS_ERROR)
-    html_report(sample.sweep_result(broken), TOLD).encode("utf-8")
+    page = html_report(sample.sweep_result(broken), TOLD)
+    told = json.loads(inside(page, '<script type="application/json" id="data">'))
+    assert "\\udcff" in told["scenarios"][0]["schedules"][0]
 
 
 def test_the_api_key_is_not_in_it() -> None:
