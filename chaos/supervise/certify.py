@@ -24,8 +24,8 @@ from chaos.scenario import Scenario
 from chaos.supervise.conclude import conclude
 from chaos.supervise.fitness import check_reference
 from chaos.supervise.pools import Pool, answer, pool
-from chaos.supervise.progress import unjudged, unsteady
-from chaos.supervise.schedules import points_of, schedule_id, schedules_of
+from chaos.supervise.progress import result_of, unsteady
+from chaos.supervise.schedules import schedule_id, schedules_of
 from chaos.supervise.sweep import one_interruption
 from chaos.supervise.telling import telling
 from chaos.supervise.workshop import workshop
@@ -49,9 +49,9 @@ def certify(
         except KeyboardInterrupt:
             interrupted = True
             lanes.end()
-    for course in courses:
-        listener.scenario_done(course.result())
     results = tuple(course.result() for course in courses)
+    for result in results:
+        listener.scenario_done(result)
     return SweepResult(results, time.monotonic() - started, options.seed, interrupted)
 
 
@@ -79,7 +79,6 @@ class _Course:
         self._branches: list[Branch] = []
         self._results: dict[str, ScheduleResult] = {}
         self._error = ""
-        self._seconds = 0.0
 
     def work(self, *branches: Branch) -> Work:
         """A unit of work: these branches, or (none) the runs without a kill."""
@@ -89,12 +88,8 @@ class _Course:
     def begin(self, made: Future[Any]) -> None:
         """The runs without a kill are done: judge the first, and choose the kills."""
         name = self._scenario.name
-        try:
-            self._references = answer(made)
-        except ScenarioError:
-            raise
-        except ChaosError as error:
-            self._error = str(error)
+        self._references = self._answer(made)
+        if not self._references:
             return
         first = self._references[0]
         check_reference(self._scenario, first)
@@ -112,15 +107,20 @@ class _Course:
 
     def take(self, future: Future[Any]) -> None:
         """A kill was tried."""
+        explored: Sequence[Explored] = self._answer(future)
+        for each in explored:
+            self._take(each.result)
+
+    def _answer(self, future: Future[Any]) -> Any:
+        """What a lane gave; nothing where it failed. Raises ScenarioError: the user mends the file
+        first."""
         try:
-            explored: list[Explored] = answer(future)
+            return answer(future)
         except ScenarioError:
             raise
         except ChaosError as error:
             self._error = str(error)
-            return
-        for each in explored:
-            self._take(each.result)
+            return ()
 
     def _take(self, result: ScheduleResult) -> None:
         self._results[result.id] = result
@@ -133,17 +133,7 @@ class _Course:
         left = len(names) - len(done) if self._references else 0
         notes = list(unsteady(self._references[0])) if self._references else []
         if left:
-            notes.append(
-                f"{left} of {len(self._branches)} chosen kills not tried: the time is over"
-            )
-        return ScenarioResult(
-            name=self._scenario.name,
-            path=self._scenario.path,
-            points=tuple(points_of(self._references[0])) if self._references else (),
-            schedules=done,
-            closure=Closure(not left, 0, 1, 0, 0, left, 1),
-            seconds=sum(result.seconds for result in done),
-            error=self._error,
-            notes=tuple(notes),
-            not_applicable=unjudged(self._references),
-        )
+            why = "" if self._error else ": the time is over"
+            notes.append(f"{left} of {len(self._branches)} chosen kills not tried{why}")
+        closure = Closure(not left, 0, 1, 0, 0, left, 1)
+        return result_of(self._scenario, self._references, done, closure, self._error, notes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.evidence import Evidence, FileChange, LogWrite, StateWrite
@@ -18,7 +18,7 @@ from chaos.judge import RULES
 from chaos.judge.applicable import not_applicable
 from chaos.options import FAULTS, SweepOptions
 from chaos.points import POWER_LOSS, Schedule
-from chaos.results import ScenarioResult, ScheduleResult, Verdict
+from chaos.results import Closure, ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import losses
 from chaos.supervise.families import FAMILIES, Group, Wanted
@@ -149,16 +149,10 @@ class Progress:
         self.stop(tuple(self._open.values()))
         closure = self._walk.closure()
         done = [r for _, results in sorted(self._results.items()) for r in results]
-        return ScenarioResult(
-            name=self.scenario.name,
-            path=self.scenario.path,
-            points=tuple(points_of(self._references[0])) if self._references else (),
-            schedules=tuple(_inherit(done)),
-            closure=replace(closure, complete=closure.complete and bool(self._references)),
-            seconds=sum(result.seconds for result in done),
-            error=self.error,
-            notes=self._notes,
-            not_applicable=unjudged(self._references),
+        closure = replace(closure, complete=closure.complete and bool(self._references))
+        inherited = tuple(_inherit(done))
+        return result_of(
+            self.scenario, self._references, inherited, closure, self.error, self._notes
         )
 
     def _units(self, level: Iterable[tuple[Schedule, list[Branch]]]) -> list[Unit]:
@@ -192,9 +186,26 @@ def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:
     yield from groups[1:] if together else groups
 
 
-def unjudged(references: Sequence[Evidence]) -> Mapping[str, str]:
-    """The rules that the target's dialect gives no evidence for, and why."""
-    return not_applicable(RULES, references[0].facts) if references else {}
+def result_of(
+    scenario: Scenario,
+    references: Sequence[Evidence],
+    schedules: Sequence[ScheduleResult],
+    closure: Closure,
+    error: str,
+    notes: Iterable[str],
+) -> ScenarioResult:
+    """What is told of a scenario. Without `references` its run without a kill is not done."""
+    return ScenarioResult(
+        name=scenario.name,
+        path=scenario.path,
+        points=tuple(points_of(references[0])) if references else (),
+        schedules=tuple(schedules),
+        closure=closure,
+        seconds=sum(result.seconds for result in schedules),
+        error=error,
+        notes=tuple(notes),
+        not_applicable=not_applicable(RULES, references[0].facts) if references else {},
+    )
 
 
 def unsteady(reference: Evidence) -> Iterator[str]:
