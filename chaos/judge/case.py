@@ -116,7 +116,8 @@ class Case:
 
     def exited(self, launch: Launch, outcome: str) -> bool:
         """Did the launch end by itself, with the exit code of that outcome?"""
-        return not ended_from_outside(launch) and launch.exit_code == self.code(outcome)
+        code = self.code(outcome)
+        return code is not None and launch.exit_code == code and not ended_from_outside(launch)
 
     def refused_to_begin(self, launch: Launch) -> bool:
         """Did a launch that was to begin something begin nothing, since it found a change?"""

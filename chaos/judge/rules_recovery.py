@@ -134,13 +134,14 @@ def ends_as_demanded(case: Case) -> Iterator[Violation]:
         elif crash := crash_report(case.text(launch.stderr)):
             found = f"{crash!r} … {last_line(case, launch)}"
             yield broken("R2", "the target fell over", "an orderly end", found, where)
-        elif case.has(Need.FACTS) and not _named_elsewhere(case, launch):
+        elif case.has(Need.FACTS) and not named_elsewhere(case, launch):
             if launch.role == "idle" and not case.settled:
                 continue  # it found what an earlier launch is blamed for
             yield from _exit_code(case, launch)
 
 
-def _named_elsewhere(case: Case, launch: Launch) -> bool:
+def named_elsewhere(case: Case, launch: Launch) -> bool:
+    """Is its exit code another rule's business: corrupt (R1), busy (X1)?"""
     return case.exited(launch, "corrupt") or case.exited(launch, "busy")
 
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from chaos.evidence import Answered, Effect, Launch, Request
-from chaos.judge.case import Case, Need, Rule, Where, asks_the_model, broken
-from chaos.judge.rules_recovery import crash_report, last_line
+from chaos.judge.case import Case, Need, Rule, Where, asks_the_model, broken, ended_from_outside
+from chaos.judge.rules_recovery import crash_report, last_line, named_elsewhere
 from chaos.judge.talks import Turn, answered, first_lost, is_side, turns, words
 from chaos.results import Violation
 
@@ -232,12 +232,9 @@ def ends_well(case: Case) -> Iterator[Violation]:
     if case.evidence.facts.expect_outcome == "failed":
         allowed.append(case.code("failed"))
     for launch in case.evidence.launches:
-        itself = not launch.killed and not launch.timed_out and launch.signal is None
-        elsewhere = any(
-            case.code(name) == launch.exit_code for name in ("corrupt", "busy") if case.code(name)
-        )
-        fell = crash_report(case.text(launch.stderr))
-        if itself and not fell and not elsewhere and launch.exit_code not in allowed:
+        itself = not ended_from_outside(launch) and launch.signal is None
+        elsewhere = crash_report(case.text(launch.stderr)) or named_elsewhere(case, launch)
+        if itself and not elsewhere and launch.exit_code not in allowed:
             expected = " or ".join(str(code) for code in allowed if code is not None)
             found = f"{launch.exit_code}: {last_line(case, launch)}"
             yield broken("R2", "wrong exit code", expected, found, Where(launch))

@@ -150,6 +150,11 @@ def test_r2_a_code_that_the_target_does_not_have_is_not_demanded() -> None:
     assert broken(failed(exit_codes=codes).end(7).evidence()) == []
 
 
+def test_r2_an_end_by_a_signal_is_none_of_the_outcomes_that_the_target_does_not_have() -> None:
+    story = plain(exit_codes={"completed": 0}).launch("resume").end(None, signal=11)
+    assert ids(story.evidence()) == ["R2"]
+
+
 @pytest.mark.parametrize(
     ("act", "found"),
     [
