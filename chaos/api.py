@@ -28,10 +28,10 @@ from chaos.api_run import Run, Sweep
 from chaos.errors import HarnessError, UsageError
 from chaos.evidence import Evidence
 from chaos.explore.work import Branch, Explored, Work
-from chaos.options import CLOSURE, FAULTS, LAUNCHES, TORN, SweepOptions
+from chaos.options import CLOSURE, FAULTS, LAUNCHES, TORN, Silent, SweepOptions
 from chaos.points import Phase, Schedule
 from chaos.report.failure import read_failure
-from chaos.results import ScenarioResult, ScheduleResult
+from chaos.results import ScenarioResult
 from chaos.scenario import KillSelection, Scenario, load_scenario
 from chaos.supervise.fitness import check_reference
 from chaos.supervise.pools import Pool, answer, pool
@@ -146,7 +146,7 @@ class Harness:
             fail_fast=fail_fast,
         )
         found = _loaded(scenario)
-        swept = self._wait(lambda lanes: sweep_over(lanes, [found], options, _SILENT))
+        swept = self._wait(lambda lanes: sweep_over(lanes, [found], options, Silent()))
         result: ScenarioResult = swept.scenarios[0]
         if result.error:
             raise HarnessError(result.error)
@@ -228,21 +228,6 @@ def replay(failure: File) -> Run:
 def _size(references: tuple[Evidence, ...]) -> int:
     """Bytes that are kept with them."""
     return sum(len(data) for each in references for data in each.blobs.data.values())
-
-
-class _Silent:
-    """A listener that does not care."""
-
-    def scenario_started(self, name: str) -> None: ...
-
-    def schedules_planned(self, name: str, more: int) -> None: ...
-
-    def schedule_done(self, name: str, result: ScheduleResult) -> None: ...
-
-    def scenario_done(self, result: ScenarioResult) -> None: ...
-
-
-_SILENT = _Silent()
 
 
 def _loaded(scenario: Scenario | File) -> Scenario:

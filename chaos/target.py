@@ -44,7 +44,8 @@ _TABLES = ("commands", "env", "home", "exit_codes", "limits", "warm")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # What Linux takes: NAME_MAX, and PATH_MAX less a quarter for the way to the directory itself.
 _MOST_BYTES = {"a name": 255, "a path": 3072}
-_BUILT_IN = Path(__file__).parent / "targets"
+TARGETS = "targets"  # the folder beside scenarios that holds profiles, not scenarios
+_BUILT_IN = Path(__file__).parent / TARGETS
 
 
 class TargetNotFound(ScenarioError):  # noqa: N818 - says what happened, like the rest of the tree
@@ -159,15 +160,13 @@ def load_target(name_or_path: str, beside: str) -> Target:
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         places = [here / name_or_path]
     else:
-        places = [folder / f"{name_or_path}.toml" for folder in (here / "targets", _BUILT_IN)]
+        places = [folder / f"{name_or_path}.toml" for folder in (here / TARGETS, _BUILT_IN)]
     for place in places:
         if place.is_file():
             return parse_target(read_text(place), str(place.resolve()))
     if len(places) == 1:
         raise TargetNotFound(f"no target file {places[0]}")
-    known = {
-        path.stem for folder in (here / "targets", _BUILT_IN) for path in folder.glob("*.toml")
-    }
+    known = {path.stem for folder in (here / TARGETS, _BUILT_IN) for path in folder.glob("*.toml")}
     raise TargetNotFound(f"no target {name_or_path!r}{nearest(name_or_path, known)}")
 
 

@@ -27,10 +27,10 @@ from chaos import (
     torn,
     vary,
 )
+from chaos.options import Silent
 from chaos.report.failure import Failure, write_failure
 from chaos.results import ScheduleResult
 from tests.library import scenario_file
-from tests.planted.support import Silent
 
 DEPLOY = scenario_file("deploy-is-never-repeated")
 COMPACT = scenario_file("compact-once")
@@ -289,7 +289,7 @@ def test_an_interruption_leaves_nothing_and_the_harness_goes_on(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Harness(launch="warm", jobs=2) as harness:
         with monkeypatch.context() as during:
-            during.setattr("chaos.api._SILENT", Interrupts())
+            during.setattr("chaos.api.Silent", Interrupts)
             with pytest.raises(KeyboardInterrupt):
                 harness.sweep(DEPLOY)
         assert list(tmp_path.iterdir()) == []

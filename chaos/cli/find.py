@@ -13,10 +13,10 @@ from pathlib import Path
 
 from chaos.errors import ScenarioError, UsageError
 from chaos.scenario import Scenario, load_scenario
+from chaos.target import TARGETS
 from chaos.toml_table import nearest
 
 DEFAULT_FOLDER = "scenarios"
-TARGETS = "targets"  # the folder beside scenarios that holds profiles, not scenarios
 
 
 def find_scenarios(names: Sequence[str]) -> list[Scenario]:

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
-from chaos.cli.find import TARGETS
 from chaos.cli.output import say
 from chaos.errors import UsageError
 from chaos.scenario import NAME
+from chaos.target import TARGETS
 
 BUILT_IN = "agent"
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -8,7 +8,7 @@ What breaks without any kill is told there, and is not counted again after kills
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -142,7 +142,11 @@ _TRIED: Mapping[str, tuple[Callable[[Evidence], bool], str]] = {
 
 def certificate(subject: Subject, sweep: SweepResult, artifacts: Mapping[str, str]) -> str:
     """The whole of it for a person. Ends with LF."""
-    parts = [_head(subject, sweep), _table(rows_of(sweep)), *_notes(sweep)]
+    parts = [
+        _head(subject, sweep),
+        _table(rows_of(sweep)),
+        *(f"{visible(line)}\n" for line in _notes(sweep)),
+    ]
     for number, fault in enumerate(faults_of_all(sweep), start=1):
         parts.append(f"\n{_of_fault(number, fault)}\n")
         parts.append(explain(fault.smallest, artifacts.get(fault.smallest.id)))
@@ -176,12 +180,11 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notes(sweep: SweepResult) -> list[str]:
-    notes = [f"note       {s.name}: {note}\n" for s in sweep.scenarios for note in s.notes]
-    notes += [f"error      {s.name}: {s.error}\n" for s in sweep.scenarios if s.error]
-    doubts = [r for r in all_results(sweep) if r.verdict not in _JUDGED]
-    notes += [f"{r.verdict}  {r.id}: {r.why}\n" for r in doubts if r.evidence is not None]
-    return [visible(note[:-1]) + "\n" for note in notes]
+def _notes(sweep: SweepResult) -> Iterator[str]:
+    yield from (f"note       {s.name}: {note}" for s in sweep.scenarios for note in s.notes)
+    yield from (f"error      {s.name}: {s.error}" for s in sweep.scenarios if s.error)
+    doubts = (r for r in all_results(sweep) if r.verdict not in _JUDGED)
+    yield from (f"{r.verdict}  {r.id}: {r.why}" for r in doubts if r.evidence is not None)
 
 
 def _of_fault(number: int, fault: Fault) -> str:

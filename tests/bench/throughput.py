@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chaos.options import SweepOptions
+from chaos.options import Silent, SweepOptions
 from chaos.points import Phase
 from chaos.results import SweepResult
 from chaos.scenario import load_scenario
 from chaos.supervise.sweep import sweep
 from tests.bench.figure import Figure
 from tests.library import SCENARIOS, scenario_file
-from tests.planted.support import Silent
 
 FOLDERS = ("abort", "calls", "compaction", "regression")  # what `make chaos` runs
 COMPARED = ("plain-answer", "deploy-is-never-repeated")

@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
+from chaos.options import Silent
 from chaos.points import Phase, Schedule
 from chaos.results import ScenarioResult, ScheduleResult, Verdict
 from chaos.supervise.sweep import sweep
 from tests.planted.bugs import BUGS
-from tests.planted.support import Silent, options, planted
+from tests.planted.support import options, planted
 from tests.planted.table import Bug
 
 ONE: dict[str, object] = {"jobs": 1, "fail_fast": True}
@@ -60,7 +61,7 @@ def smallest(scenario: ScenarioResult) -> ScheduleResult | None:
 
 def kills(result: ScheduleResult) -> int:
     """How many kills a schedule has."""
-    return sum(launch.kill is not None for launch in Schedule.parse(result.schedule).launches)
+    return len(Schedule.parse(result.schedule).kills)
 
 
 def score(name: str) -> Score:

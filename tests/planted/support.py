@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.options import SweepOptions
-from chaos.results import ScenarioResult, ScheduleResult, SweepResult
+from chaos.options import Silent, SweepOptions
+from chaos.results import SweepResult
 from chaos.scenario import Scenario, load_scenario
 from chaos.supervise.sweep import sweep
 from chaos.target import parse_target
@@ -25,18 +25,6 @@ def planted(scenario: str, bug: str) -> Scenario:
         .replace("rehearsal = ", "rehearsal = []  # a bug is planted once in a process; ")
     )
     return replace(sound, target=parse_target(source, sound.target.path))
-
-
-class Silent:
-    """A listener that does not care."""
-
-    def scenario_started(self, name: str) -> None: ...
-
-    def schedules_planned(self, name: str, more: int) -> None: ...
-
-    def schedule_done(self, name: str, result: ScheduleResult) -> None: ...
-
-    def scenario_done(self, result: ScenarioResult) -> None: ...
 
 
 def options(**chosen: object) -> SweepOptions:

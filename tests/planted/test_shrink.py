@@ -37,10 +37,6 @@ def failure_file(bug: str, schedule: str, path: Path) -> Path:
     return file
 
 
-def kills(schedule: Schedule) -> int:
-    return sum(launch.kill is not None for launch in schedule.launches)
-
-
 def swept(bug: str, depth: int | None = 1) -> SweepResult:
     result = run(planted(BUGS[bug].scenario, bug), depth=depth, phases=AFTER)
     assert result.scenarios[0].error == ""
@@ -59,7 +55,7 @@ def test_many_failures_are_one_fault(bug: str, fingerprint: str) -> None:
     (fault,) = faults_of_all(swept(bug))
     assert fault.fingerprint == fingerprint
     assert len(fault.results) > 3
-    assert kills(Schedule.parse(fault.smallest.schedule)) == BUGS[bug].depth
+    assert len(Schedule.parse(fault.smallest.schedule).kills) == BUGS[bug].depth
 
 
 BIG = {
@@ -104,7 +100,7 @@ def test_it_is_shrunk_and_replays_from_the_file_at_the_first_try(
     rule, _, least = BIG[bug]
     small = read_failure(shrunk(bug) / "small.json")
     assert broken_ids(small.violations)[0] == rule
-    assert kills(small.schedule) == least
+    assert len(small.schedule.kills) == least
     assert {la.kill.phase for la in small.schedule.launches if la.kill} == {Phase.AFTER}
     assert [la.role for la in small.schedule.launches] == ["run", "resume"][:least]
     assert small.scenario.files == {}
@@ -154,7 +150,7 @@ def test_a_third_attempt_is_found_by_the_closure_and_not_at_depth_one() -> None:
     assert deep.scenarios[0].closure.complete
     (fault,) = faults_of_all(deep)
     assert fault.fingerprint == "R1 stepAttempt > end"
-    assert kills(Schedule.parse(fault.smallest.schedule)) == 2
+    assert len(Schedule.parse(fault.smallest.schedule).kills) == 2
 
 
 def test_what_does_not_fail_any_more_is_not_shrunk(

@@ -80,10 +80,8 @@ def killed(report: Mapping[str, Any]) -> set[Pair]:
     for schedule in _schedules(report):
         if schedule["verdict"] not in _PROVEN:
             continue
-        for launch in Schedule.parse("; ".join(schedule["schedule"])).launches:
-            if launch.kill is not None:
-                pairs.add((place_of(launch.kill), str(launch.kill.phase)))
-                pairs.add((launch.kill.source, str(launch.kill.phase)))
+        for kill in Schedule.parse("; ".join(schedule["schedule"])).kills:
+            pairs |= {(place_of(kill), str(kill.phase)), (kill.source, str(kill.phase))}
     return pairs
 
 

@@ -12,11 +12,12 @@ import psutil
 import pytest
 
 from chaos.errors import HarnessError
+from chaos.options import Silent
 from chaos.results import ScheduleResult, SweepResult
 from chaos.scenario import load_scenario
 from chaos.supervise.sweep import sweep
 from tests.library import scenario_file
-from tests.planted.support import Silent, options
+from tests.planted.support import options
 
 distributed = pytest.importorskip("distributed")
 SCENARIO = Path(scenario_file("calls/plain-answer"))

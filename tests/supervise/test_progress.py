@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 
+from chaos.options import Silent
 from chaos.results import ScheduleResult
 from chaos.scenario import load_scenario
 from chaos.supervise.sweep import sweep
 from tests.library import scenario_file
-from tests.planted.support import Silent, options
+from tests.planted.support import options
 
 
 class Impatient(Silent):
