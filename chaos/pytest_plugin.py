@@ -124,16 +124,18 @@ class KillTest(pytest.Item):
         _harness(self.config).carry_out(self._scenario, self._schedule, whole=False).check()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What `chaos run` says of it; the first line is what pytest's summary shows."""
+        """What `chaos run` says of it, and in pytest's summary a line: where `CI` is set, pytest
+        cuts nothing there."""
         from chaos.api_run import NotPassed
         from chaos.errors import ChaosError
 
         error = excinfo.value
         again = f"  again     {self._again()}"
         if isinstance(error, NotPassed):
-            return f"{error.headline}\n{error}{again}"
+            return _represented(excinfo, error.headline, f"{error}{again}\n")
         if isinstance(error, ChaosError):
-            return f"HARNESS_ERROR: {error}\n{again}"
+            said = f"HARNESS_ERROR: {error}"
+            return _represented(excinfo, said.partition("\n")[0], f"{said}\n{again}\n")
         return super().repr_failure(excinfo, style)
 
     def _again(self) -> str:
@@ -173,6 +175,16 @@ class _Explains:
         if report.failed and run is not None and not told:
             report.sections.append(("chaos: the last run", run.explain()))
         return report
+
+
+def _represented(excinfo: pytest.ExceptionInfo[BaseException], headline: str, text: str) -> Any:
+    """A failure as pytest keeps one (for its summary, JUnit, xdist), with our words in it."""
+    made = excinfo.getrepr(style="native")
+    made.reprtraceback.reprentries[:] = made.reprtraceback.reprentries[:1]
+    made.reprtraceback.reprentries[0].lines = text.splitlines(keepends=True)
+    if made.reprcrash:
+        made.reprcrash.message = headline
+    return made
 
 
 def _harness(config: pytest.Config) -> Harness:

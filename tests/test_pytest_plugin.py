@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from chaos.judge import STATEMENTS
+
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -126,15 +128,26 @@ def test_a_test_is_named_and_selected_as_any_other(project: Project) -> None:
     assert "1 passed" in project("scenarios/deploy.toml", "-k", "effect", "--chaos-phases", "after")
 
 
-def test_a_failure_is_the_explanation_of_chaos_and_no_traceback(project: Project) -> None:
+@pytest.mark.parametrize("where", ["at a desk", "in CI", "by a worker in CI"])
+def test_a_failure_is_the_explanation_of_chaos_and_no_traceback(
+    project: Project, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """In CI pytest's summary has all that it is given: a line, or the explanation is there twice."""
     project.scenarios("planted")
-    told = project("scenarios", "-x", code=1)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    if where != "at a desk":
+        monkeypatch.setenv("CI", "true")
+    workers = ("-n", "1") if where == "by a worker in CI" else ()
+    told = project("scenarios", "-k", "deploy-baseline", *workers, code=1)
     assert "1 failed" in told
-    assert "\nE" in told
-    assert "VIOLATION  deploy-" in told
-    assert "  again     pytest scenarios/deploy.toml::deploy-" in told
+    assert told.count("VIOLATION  deploy-") == 1
+    assert told.count("  again     pytest scenarios/deploy.toml::deploy-") == 1
     assert "pytest_plugin.py" not in told
-    assert re.search(r"^FAILED scenarios/deploy\.toml::deploy-\S+ - E\d ", told, re.MULTILINE)
+    line = r"^FAILED scenarios/deploy\.toml::deploy-\S+ - (E\d .*)\n(?!VIOLATION)"
+    (headline,) = re.findall(line, told, re.MULTILINE)
+    if where != "at a desk":
+        assert headline == f"E1 {STATEMENTS['E1']}"
 
 
 def test_the_command_is_for_the_directory_in_which_pytest_was_called(
