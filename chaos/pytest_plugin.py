@@ -180,8 +180,9 @@ class _Explains:
 def _represented(excinfo: pytest.ExceptionInfo[BaseException], headline: str, text: str) -> Any:
     """A failure as pytest keeps one (for its summary, JUnit, xdist), with our words in it."""
     made = excinfo.getrepr(style="native")
-    made.reprtraceback.reprentries[:] = made.reprtraceback.reprentries[:1]
-    made.reprtraceback.reprentries[0].lines = text.splitlines(keepends=True)
+    entry = made.reprtraceback.reprentries[0]
+    entry.lines = text.splitlines(keepends=True)
+    made.reprtraceback.reprentries = [entry]
     if made.reprcrash:
         made.reprcrash.message = headline
     return made
