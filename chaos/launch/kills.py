@@ -10,6 +10,7 @@ import signal
 import time
 from dataclasses import dataclass
 
+from chaos.evidence import Survivor
 from chaos.launch.model import Call, Strike
 from chaos.launch.tracees import Tracees
 from chaos.points import Scope
@@ -77,13 +78,21 @@ class Kills:
         dying = self.dying
         if dying is not None and process in dying.left:
             return True
-        groups = self._groups
-        if not self._whole_tree and (not groups or self._tracees.group_of(process) not in groups):
+        if not self._among_the_struck(process):
             return False
         if dying is not None:
             dying.left.add(process)
         self._tracees.signal([process], signal.SIGKILL)
         return True
+
+    def _among_the_struck(self, process: int) -> bool:
+        groups = self._groups
+        return self._whole_tree or (bool(groups) and self._tracees.group_of(process) in groups)
+
+    def survivors(self) -> tuple[Survivor, ...]:
+        """Who lives and was not struck: a late-born one that was killed may still be on its way."""
+        everybody = self._tracees.survivors()
+        return tuple(each for each in everybody if not self._among_the_struck(each.pid))
 
     def reaped(self, process: int, status: int) -> bool:
         """A process has ended. Was it struck?"""

@@ -127,7 +127,7 @@ class _Launch:
                 seize(started)
                 self._stops.adopt(started.pid, rival)
             self._serve()
-            survivors = self._tracees.survivors() if self._in_grace else ()
+            survivors = self._stops.kills.survivors() if self._in_grace else ()
             stacks = ""
             if self._tracees and not self._in_grace:
                 self._timed_out = True

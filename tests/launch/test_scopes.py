@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
 
+from chaos.launch.kills import Kills
 from chaos.launch.model import Action, Call, Command, KillAt, Outcome, Pause, Strike
+from chaos.launch.tracees import Tracees
 from chaos.points import Scope
 
 from .support import PYTHON, Notes, Room, Wire, kill_after, kill_nth
@@ -71,6 +74,31 @@ time.sleep(60)
         _, outcome = room.run(*PYTHON, "-c", script, plan=plan, grace_s=0.05)
         assert outcome.killed
         assert outcome.survivors == ()
+
+
+@pytest.mark.parametrize(
+    ("scope", "spared"), [(Scope.PROCESS, True), (Scope.GROUP, False), (Scope.TREE, False)]
+)
+def test_one_that_was_struck_and_is_not_dead_yet_is_no_survivor(scope: Scope, spared: bool) -> None:
+    """A child is born into the kill and shows itself when the grace is over. Here it is not even
+    signalled: the slowest of deaths."""
+    with subprocess.Popen(["sleep", "60"], process_group=0) as victim:
+        child = subprocess.Popen(["sleep", "61"], process_group=victim.pid)
+        try:
+            tracees = Tracees(victim.pid)
+            kills = Kills(tracees)
+            dying = kills.plan(strike(scope).strike, None)  # type: ignore[arg-type]
+            assert dying is not None
+            kills.begin(dying)
+            tracees.end(victim.pid)
+            kills.reaped(victim.pid, 9)
+            assert kills.finished() is dying
+            tracees.show(child.pid)
+            assert [each.pid for each in kills.survivors()] == [child.pid] * spared
+        finally:
+            for each in (victim, child):
+                each.kill()
+            child.wait()
 
 
 def test_nobody_who_was_killed_gets_to_write(room: Room) -> None:
