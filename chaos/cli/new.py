@@ -23,15 +23,15 @@ BUILT_IN = "agent"
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".toml"
 _PROFILE = re.compile(r"[\w.-]+")  # a target that a template can name without quoting it
-_New = tuple[Path, str, str]  # where it is written, what, and the command to type next
+_New = tuple[Path, str, str]  # where it is written, its text, and what to say of it
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the file and say what to type next."""
     folder, name = _where(args.name)
-    path, text, following = _KINDS[args.kind](folder, name)
+    path, text, said = _KINDS[args.kind](folder, name)
     _write(path, text)
-    say(f"written   {path}\nnext      {following}\n")
+    say(f"written   {path}\n{said}\n")
     return 0
 
 
@@ -56,14 +56,15 @@ def _scenario(folder: Path, name: str) -> _New:
     others = [each for each in (*profiles, BUILT_IN) if each != chosen]
     text = _template("scenario", NAME=name, PROFILE=chosen, OTHERS=", ".join(others) or "none yet")
     path = folder / f"{name}{_SUFFIX}"
-    return path, text, f"chaos run {shlex.quote(str(path))} --launch warm"
+    target = f"target    {chosen}" + (f" (there is also: {', '.join(others)})" if others else "")
+    return path, text, f"{target}\nnext      chaos run {shlex.quote(str(path))} --launch warm"
 
 
 def _target(folder: Path, name: str) -> _New:
     """In the folder where a scenario in `folder` looks for it."""
     path = folder / TARGETS / f"{name}{_SUFFIX}"
     following = f"chaos new scenario {shlex.quote(str(folder / f'{name}-hello'))}"
-    return path, _template("target", NAME=name), following
+    return path, _template("target", NAME=name), f"next      {following}"
 
 
 _KINDS: dict[str, Callable[[Path, str], _New]] = {"scenario": _scenario, "target": _target}

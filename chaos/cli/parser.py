@@ -51,6 +51,16 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """To stdout, as the help."""
+        from importlib.metadata import version  # for this alone
+
+        say(f"chaos {version('killpoint')}\n")
+        parser.exit()
+        raise AssertionError
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Read a command line, and keep it as `line`. Raises UsageError; SystemExit after --help."""
     args = _parser().parse_args(argv)
@@ -138,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="exit codes: 0 all passed, 1 violation, 2 interrupted, 3 harness error or "
         "inconclusive, 4 usage or scenario error, 5 nothing selected",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _run(commands.add_parser("run", help="try every kill point of every scenario"))
 

@@ -95,12 +95,13 @@ class Tally:
         return (self.planned - self.done) * (now - self.since) / self.done
 
     def in_words(self, now: float) -> list[str]:
-        """`312 of 499 schedules`, `21 kills/s`, `2 violations`, `0:14`, `about 0:09 left`."""
+        """`312 of 499 schedules`, `21 kills/s`, `2 violations`, `0:14`, `about 0:09 left`; how many
+        schedules there are is known when a run without a kill is over."""
         elapsed = max(now - self.started, 0.001)
         bad = ((self.verdicts[verdict], noun) for verdict, noun in NOT_PASSED)
         left = self.left_s(now)
         return [
-            f"{self.done} of {self.planned} schedules",
+            f"{self.done} of {self.planned} schedules" if self.planned else "runs without a kill",
             f"{self.kills / elapsed:.0f} kills/s",
             *(_number(number, noun) for number, noun in bad if number or noun == "violation"),
             clock(elapsed),

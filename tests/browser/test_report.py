@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from chaos.judge import STATEMENTS
 from chaos.points import Schedule
 from chaos.report.known import KnownFault
@@ -114,9 +116,20 @@ def test_an_address_opens_a_schedule(visit: Open) -> None:
     assert "kill" in page.inner_text(".timeline").lower()
 
 
-def test_an_address_of_nothing_opens_the_overview(visit: Open) -> None:
-    page = visit(sample.sweep_result(*three()), ident="%E0%A4%A").page
+@pytest.mark.parametrize(("ident", "said"), [("%E0%A4%A", 0), ("gone-after", 1)])
+def test_an_address_of_nothing_opens_the_overview_and_says_so(
+    visit: Open, ident: str, said: int
+) -> None:
+    """Half an escape is nobody's id; an id of another report is one that is not here."""
+    page = visit(sample.sweep_result(*three()), ident=ident).page
     assert "1 fault" in page.inner_text("h1")
+    assert page.locator("text=No schedule here has the id gone-after.").count() == said
+    assert page.locator("[role=alert]").count() == said
+    page.click(f'.map a[href="#{BROKEN}"]')
+    arrived(page, BROKEN)
+    page.keyboard.press("Escape")
+    arrived(page)
+    assert page.locator("[role=alert]").count() == 0
 
 
 def test_the_timeline_has_lanes_and_leads_to_raw_facts_and_to_the_log(visit: Open) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ ROOT = Path(__file__).parents[2]
 def test_help_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert "exit codes: 0 all passed" in capsys.readouterr().out
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"chaos {version('killpoint')}\n"
 
 
 def test_the_module_runs_as_a_program() -> None:
@@ -33,7 +39,7 @@ def test_the_module_runs_as_a_program() -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["--help", "run --help", "judge {log}"])
+@pytest.mark.parametrize("command", ["--help", "--version", "run --help", "judge {log}"])
 @pytest.mark.parametrize(
     ("stdout", "message"),
     [

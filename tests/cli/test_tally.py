@@ -16,7 +16,7 @@ def tally(*, deep: bool = False) -> Tally:
 
 def test_before_anything_is_done() -> None:
     fresh = tally()
-    assert fresh.in_words(100.0) == ["0 of 0 schedules", "0 kills/s", "0 violations", "0:00"]
+    assert fresh.in_words(100.0) == ["runs without a kill", "0 kills/s", "0 violations", "0:00"]
     assert [track.name for track in fresh.at_work(4)] == ["one", "two"]
     assert not fresh.at_work(4)[0].begun
 

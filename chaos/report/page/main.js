@@ -18,7 +18,8 @@ function overviewOf() {
 }
 
 function show(moved) {
-  const one = byId.get(addressed());
+  const asked = addressed();
+  const one = byId.get(asked);
   if (page.dataset.id === '') height = scrollY;
   page.dataset.id = one?.id ?? '';
   if (one) {
@@ -26,7 +27,8 @@ function show(moved) {
     scrollTo(0, 0);
   } else {
     overview ??= overviewOf();
-    page.replaceChildren(...overview);
+    const unknown = asked ? h('p', { class: 'none', role: 'alert' }, 'No schedule here has the id ', h('code', {}, breakable(asked)), '.') : null;
+    page.replaceChildren(...[unknown, ...overview].filter(Boolean));
     document.title = `${verdictSign()} ${verdict().words} — Killpoint`;
     scrollTo(0, height);
   }
