@@ -57,7 +57,8 @@ def _closure(closure: Closure) -> str:
         return f", closed at depth {closure.depth}" if closure.states else ""
     if closure.wanted == 1:
         return ""
-    what = f"cut at depth {closure.depth}" if closure.wanted is None else f"depth {closure.depth}"
+    cut = "" if closure.depth == closure.wanted else "cut at "  # by time, or --max-states
+    what = f"{cut}depth {closure.depth}"
     return f", {what}: {closure.left} images not explored further"
 
 
