@@ -13,7 +13,7 @@ DISTURBED := $(addprefix scenarios/calls/,plain-answer.toml deploy-is-never-repe
 N    := 200
 SEED := 1
 
-.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo screenshots mutants random-mutants stress soak targets clean
+.PHONY: venv chaos chaos-full chaos-closure test test-slow lint bench docs demo screenshots mutants random-mutants unit-mutants stress soak targets clean
 
 venv: $(STAMP)
 
@@ -81,6 +81,11 @@ mutants: $(STAMP)
 random-mutants: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
 	$(BIN)/python -m tests.stress.mutants --count $(N) --seed $(SEED)
+
+# Are the unit tests exact? Random mutants of the judge, and of the agent's reducer and planner.
+unit-mutants: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	$(BIN)/python -m tests.stress.unit_mutants --count $(N) --seed $(SEED)
 
 # The harness under stress: kills under load, byte for byte; then the harness itself is killed.
 stress: $(STAMP)

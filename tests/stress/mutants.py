@@ -17,7 +17,6 @@ code 1: a survivor that nobody has explained, or a sweep that cannot tell a brok
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.util
 import json
 import os
@@ -26,15 +25,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from tests.stress.mutate import Mutant, draw
+from tests.stress.mutate import Mutant, copy, draw, put
+from tests.stress.verdicts import Result, carry_out, explanations, sha, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).with_name("survivors.toml")
@@ -43,19 +40,6 @@ _ROOMS = ("store", "loop", "planner", "reducer", "state", "tool_calls", "model_s
 _COPIED = ("agent", "chaos", "scenarios")
 _LIMIT_S, _SLOWER = 60.0, 4.0  # a sweep may take so many times what it takes without a mutant
 BROKEN = "raise RuntimeError\n"  # a module that cannot be imported: no sweep may call it sound
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of one mutant; a line of the file of results."""
-
-    key: str
-    line: int
-    source: str  # SHA-256 of the mutated module: a result holds for that only
-    verdict: str
-    by: str
-    schedule: str
-    seconds: float
 
 
 def modules(root: Path) -> list[str]:
@@ -70,9 +54,7 @@ class Tree:
     def __init__(self, root: Path, scenarios: Sequence[str] = FOLDERS) -> None:
         self.root = root
         self.scenarios = [f"scenarios/{name}" for name in scenarios]
-        for name in _COPIED:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, root / name, ignore=ignored)
+        copy(ROOT, root, _COPIED)
         profiles = [root / "chaos/targets/agent.toml", *(root / "scenarios/targets").glob("*.toml")]
         for profile in profiles:
             source = profile.read_text(encoding="utf-8")
@@ -106,14 +88,9 @@ class Tree:
 
     def try_mutant(self, mutant: Mutant, jobs: int, limit_s: float) -> Result:
         """Put the mutant in the place of its module, sweep, and put the module back."""
-        file = self.root / mutant.module
-        sound = file.read_text(encoding="utf-8")
         began = time.monotonic()
-        try:
-            file.write_text(mutant.source, encoding="utf-8")
+        with put(self.root, mutant):
             told = self.sweep(jobs, limit_s)
-        finally:
-            file.write_text(sound, encoding="utf-8")
         seconds = round(time.monotonic() - began, 1)
         return Result(mutant.key, mutant.line, sha(mutant.source), *told, seconds)
 
@@ -147,43 +124,6 @@ def read_report(file: Path) -> tuple[str, str, str] | None:
     return None
 
 
-def sha(text: str) -> str:
-    """A name for a source."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_results(file: Path) -> dict[str, Result]:
-    """What an earlier run found, by mutated source."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    results = [Result(**json.loads(line)) for line in lines]
-    return {result.source: result for result in results}
-
-
-def explanations(file: Path = EXPLAINED) -> dict[str, str]:
-    """Why a survivor is none: by its key."""
-    table: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {f"{e['module']}: {e['before']} -> {e['after']}": e["why"] for e in table["survivor"]}
-
-
-def tell(results: Sequence[Result], explained: Mapping[str, str]) -> int:
-    """The survivors and the share. Returns how many nobody has explained."""
-    unexplained = 0
-    for result in results:
-        if result.verdict in {"survived", "timeout"}:
-            why = explained.get(result.key, "")
-            unexplained += not why
-            print(f"{result.verdict}: {result.key}\n    {why or 'UNEXPLAINED'}")
-    counts = Counter(result.verdict for result in results)
-    rules = Counter(result.by for result in results if result.verdict == "killed")
-    print("by rule:", ", ".join(f"{rule} {count}" for rule, count in rules.most_common()))
-    print(
-        f"{len(results)} random mutants: {counts['killed']} killed by a rule, {counts['refused']} "
-        f"refused, {counts['survived']} survived, {counts['timeout']} not over in time; "
-        f"{unexplained} unexplained"
-    )
-    return unexplained
-
-
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.mutants")
@@ -201,22 +141,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
         return 4
     file = asked.results or ROOT / "chaos-report-mutants" / f"{asked.seed}.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    known, results = read_results(file), []
     with tempfile.TemporaryDirectory(prefix="killpoint-mutants-") as place:
         tree = Tree(Path(place).resolve())
-        limit_s = 0.0
-        for mutant in islice(draw(ROOT, modules(ROOT), asked.seed), asked.count):
-            result = known.get(sha(mutant.source))
-            if result is None:
-                limit_s = limit_s or _LIMIT_S + _SLOWER * tree.trust(asked.jobs)
-                result = tree.try_mutant(mutant, asked.jobs, limit_s)
-                with file.open("a", encoding="utf-8") as kept:
-                    kept.write(json.dumps(asdict(result)) + "\n")
-                what = f"{result.verdict:<9} {result.by[:60]:<4} {result.seconds:6.1f} s"
-                print(f"{what}  {mutant.module}:{mutant.line}: {mutant.after}"[:160], flush=True)
-            results.append(result)
-    return 1 if tell(results, explanations()) else 0
+
+        @cache
+        def limit_s() -> float:
+            return _LIMIT_S + _SLOWER * tree.trust(asked.jobs)
+
+        def try_one(mutant: Mutant) -> Result:
+            return tree.try_mutant(mutant, asked.jobs, limit_s())
+
+        drawn = islice(draw(ROOT, modules(ROOT), asked.seed), asked.count)
+        results = carry_out(drawn, try_one, file)
+    return 1 if tell(results, explanations(EXPLAINED)) else 0
 
 
 if __name__ == "__main__":

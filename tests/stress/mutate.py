@@ -10,7 +10,10 @@ from __future__ import annotations
 import ast
 import importlib
 import random
+import shutil
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -52,11 +55,36 @@ def draw(root: Path, modules: Sequence[str], seed: int) -> Iterator[Mutant]:
 
 def differs(before: str, after: str) -> bool:
     """Do two sources say different things, annotations and docstrings left out? What does not parse
-    says nothing."""
+    says nothing, nor what Python warns of as it compiles it: that needs no test to be found."""
     try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            compile(after, "mutant", "exec")
         return _bare(after) != _bare(before)
-    except SyntaxError:
+    except (SyntaxError, SyntaxWarning):
         return False
+
+
+def copy(source: Path, root: Path, names: Sequence[str]) -> None:
+    """Copy these files and folders to another root, without what was compiled."""
+    for name in names:
+        if (source / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source / name, root / name, ignore=ignored)
+        else:
+            shutil.copy(source / name, root / name)
+
+
+@contextmanager
+def put(root: Path, mutant: Mutant) -> Iterator[None]:
+    """The mutant is in the place of its module."""
+    file = root / mutant.module
+    sound = file.read_text(encoding="utf-8")
+    try:
+        file.write_text(mutant.source, encoding="utf-8")
+        yield
+    finally:
+        file.write_text(sound, encoding="utf-8")
 
 
 def changed_lines(before: str, after: str) -> tuple[str, str]:

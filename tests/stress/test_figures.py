@@ -11,7 +11,7 @@ import pytest
 from tests.stress.mutants import ROOT
 
 PAGE = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
-MODULES = ("exactness", "deaths", "soak", "mutants")
+MODULES = ("exactness", "deaths", "soak", "mutants", "unit_mutants")
 COMMANDS = re.findall(r"^    python -m tests\.stress\.(\w+)(.*)$", PAGE, re.MULTILINE)
 TARGETS = re.findall(r"^    make ([^\n#]+)", PAGE, re.MULTILINE)
 

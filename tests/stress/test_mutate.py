@@ -30,6 +30,11 @@ def test_what_does_not_parse_is_none() -> None:
     assert not differs(SOURCE, SOURCE.replace("return", "retrun"))
 
 
+def test_what_python_warns_of_is_none() -> None:
+    assert not differs("x == 1", "x is 1")
+    assert differs("x == y", "x is y")
+
+
 def test_the_changed_lines_are_told_without_those_around_them() -> None:
     after = SOURCE.replace("one > two", "one < two")
     assert changed_lines(SOURCE, after) == ("return one > two", "return one < two")
