@@ -38,7 +38,7 @@ MOST_STATES = 1_000_000
 _EXECUTOR = re.compile(r"dask://[^/\s]+:\d+")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|)")
-CERTIFY_S = 150.0
+CERTIFY_S = 170.0
 DEFAULT_REPORT = "chaos-report"
 
 
@@ -200,7 +200,8 @@ def _certify(certify: argparse.ArgumentParser) -> None:
         type=seconds,
         default=CERTIFY_S,
         metavar="TIME",
-        help=f"begin no further schedule after this time; default: {CERTIFY_S:.0f}s",
+        help="begin no schedule that would not be over by then, were it the longest so far; "
+        f"default: {CERTIFY_S:.0f}s",
     )
     _jobs(certify)
     _launch(certify)

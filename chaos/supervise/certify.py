@@ -1,17 +1,20 @@
 """Certify: the standard course of a target, as far as its time allows.
 
 Each scenario is run without a kill (as often as its dialect asks), then killed at its telling
-points, one kill a schedule; whatever is not begun when the budget ends is counted, not judged.
-Ctrl-C ends it as it ends a sweep. Does not choose what is telling, and does not judge.
+points, one kill a schedule. A schedule is begun if it would be over within the budget, were it as
+long as the longest so far; the first of each lane always is. What is not begun is counted, not
+judged. Ctrl-C ends it as it ends a sweep. Does not choose what is telling, and does not judge.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from itertools import zip_longest
+from math import inf
 from typing import Any
 
 from chaos.errors import ChaosError, ScenarioError
@@ -40,12 +43,12 @@ def certify(
     evidence of all schedules is kept. Raises ScenarioError for a target that is not fit."""
     started = time.monotonic()
     interrupted = False
-    courses = [_Course(scenario, options, listener) for scenario in scenarios]
-    until = started + options.budget_s if options.budget_s is not None else None
+    courses = [Course(scenario, options, listener) for scenario in scenarios]
+    until = started + (inf if options.budget_s is None else options.budget_s)
     with workshop() as root, pool(root, options.jobs) as lanes:
         try:
             with one_interruption():
-                _carry_out(courses, lanes, until)
+                carry_out(courses, lanes, options.jobs, until)
         except KeyboardInterrupt:
             interrupted = True
             lanes.end()
@@ -55,22 +58,29 @@ def certify(
     return SweepResult(results, time.monotonic() - started, options.seed, interrupted)
 
 
-def _carry_out(courses: Sequence[_Course], lanes: Pool, until: float | None) -> None:
+def carry_out(courses: Sequence[Course], lanes: Pool, jobs: int, until: float) -> None:
+    """Until all is done, or `until` (monotonic) would be passed."""
     baselines = [lanes.baseline(course.work()) for course in courses]
     for course, made in zip(courses, baselines, strict=True):
         course.begin(made)
     turns = zip_longest(*(course.units() for course in courses))
-    units = [each for turn in turns for each in turn if each is not None]
-    waiting = {lanes.unit(work): course for course, work in units}
-    for future in as_completed(waiting):
-        if not future.cancelled():
-            waiting[future].take(future)
-        if until is not None and time.monotonic() > until:
-            for later in waiting:
-                later.cancel()
+    units = deque(each for turn in turns for each in turn if each is not None)
+    begun: dict[Future[Any], tuple[Course, float]] = {}
+    longest = 0.0
+    while True:
+        # No more than there are lanes: what is submitted is begun.
+        while units and len(begun) < jobs and (not longest or time.monotonic() + longest <= until):
+            course, work = units.popleft()
+            begun[lanes.unit(work)] = course, time.monotonic()
+        if not begun:
+            return
+        for future in wait(begun, return_when=FIRST_COMPLETED).done:
+            course, since = begun.pop(future)
+            longest = max(longest, time.monotonic() - since)
+            course.take(future)
 
 
-class _Course:
+class Course:
     """One scenario of it."""
 
     def __init__(self, scenario: Scenario, options: SweepOptions, listener: Listener) -> None:
@@ -101,7 +111,7 @@ class _Course:
         seconds = sum(launch.seconds for launch in first.launches)
         self._take(conclude(schedule_id(name, _NO_KILL), evidence, seconds, keep=True))
 
-    def units(self) -> list[tuple[_Course, Work]]:
+    def units(self) -> list[tuple[Course, Work]]:
         """A unit for each kill: neighbours have nothing to share."""
         return [(self, self.work(branch)) for branch in self._branches]
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
+from concurrent.futures import Future, ThreadPoolExecutor
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chaos.cli import main
+from chaos.supervise import certify as certify_module
+from chaos.supervise.pools import Pool
 from chaos.supervise.standard import standard_course
 from chaos.target import load_target
 from tests.planted.support import ROOT
@@ -63,6 +67,45 @@ def test_one_that_runs_its_tool_again(tmp_path: Path, capsys: pytest.CaptureFixt
     row = next(row for row in told["rules"] if row["id"] == "E2")
     assert row["without_kill"]["broken"] == 0 < row["after_kills"]["broken"]
     assert "  again     chaos replay " in out
+
+
+class Counting:
+    """Stands for the course of a scenario, with as many kills as it is told."""
+
+    def __init__(self, kills: int) -> None:
+        self.kills, self.done = kills, 0
+
+    def work(self) -> None: ...
+
+    def begin(self, made: Future[Any]) -> None: ...
+
+    def units(self) -> list[tuple[Counting, None]]:
+        return [(self, None)] * self.kills
+
+    def take(self, future: Future[Any]) -> None:
+        self.done += 1
+
+
+@pytest.mark.parametrize(
+    ("until", "done"), [(0, 1), (19, 1), (20, 2), (39, 3), (1000, 6), (inf, 6)]
+)
+def test_no_schedule_is_begun_that_would_not_be_over_in_time(
+    until: float, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes ten seconds of a clock of our own. The first is begun whatever the time."""
+    clock = [0.0]
+
+    def carry_one_out(_: Any) -> list[Any]:
+        clock[0] += 10
+        return []
+
+    monkeypatch.setattr(certify_module.time, "monotonic", lambda: clock[0])
+    courses: list[Any] = [Counting(4), Counting(2)]
+    with ThreadPoolExecutor(1) as executor:
+        lanes = Pool(executor, lambda _: (), carry_one_out, lambda: None)
+        certify_module.carry_out(courses, lanes, 1, until)
+    assert sum(course.done for course in courses) == done
+    assert courses[0].done - courses[1].done in {0, 1, 2}  # in turn
 
 
 def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
