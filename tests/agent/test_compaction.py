@@ -51,6 +51,7 @@ def state_of(roles: str, *, summary: bool = False) -> SessionState:
         ("ua", None),
         ("uauaua", None),  # six are kept
         ("uauauau", None),  # the cut would stand before an answer, and moves back to the start
+        ("uuauaua", 1),  # the first message of a log is a source, as no summary is
         ("uauauaua", 2),
         ("uauauauau", 2),
         ("uauatttttta", 2),  # a batch at the natural cut stays with its turn

@@ -31,8 +31,8 @@ from agent.plans import (
 from agent.reducer import SessionReducer
 from agent.state import Compaction, Idle, Run
 from agent.strict_json import dumps
-from tests.corpus.cases import ACCEPTED, OTHER_DIGEST, SAME
-from tests.corpus.writer import DIGEST, SNAPSHOT, Log, current, uid
+from tests.corpus.cases import ACCEPTED, OTHER_DIGEST, PLANS, READ_V2, SAME
+from tests.corpus.writer import DIGEST, SNAPSHOT, ZERO, Log, call, current, uid
 
 NOW = CurrentConfiguration.from_json(SAME)
 MOST_PLANS = 20  # no log of the corpus needs more to its end
@@ -216,6 +216,33 @@ def test_planning_changes_nothing(name: str) -> None:
     first = plan_recovery(state, NOW)
     assert plan_recovery(state, NOW) == first
     assert state == before
+
+
+@pytest.mark.parametrize(
+    ("text", "digest_"), [("builtin:read:v0", ZERO), ("s", "sha256:" + "f" * 64)]
+)
+@pytest.mark.parametrize(("name", "now", "plan"), PLANS)
+def test_a_change_is_one_whether_it_sorts_before_or_after(
+    name: str, now: JSONObject, plan: JSONObject, text: str, digest_: str
+) -> None:
+    """The rows of the corpus, with other changes of the same parts. The log's environments are
+    "here" and "there"."""
+    changed = copy.deepcopy(now)
+    if now["environmentIdentity"] != "here" and name != "tool-pending-elsewhere":
+        changed["environmentIdentity"] = text
+    if now["configurationDigest"] != DIGEST:
+        changed["configurationDigest"] = digest_
+    if now is READ_V2:
+        changed["tools"][0]["replayKey"] = text
+    state = Executor(ACCEPTED[name].lines).state
+    assert plan_recovery(state, CurrentConfiguration.from_json(changed)).to_json() == plan
+
+
+def test_a_tool_whose_definition_sorts_before_the_offered_one_is_another_tool() -> None:
+    read, bash = SAME["tools"]
+    now = CurrentConfiguration.from_json(current(tools=[read, bash | {"definitionDigest": ZERO}]))
+    state = Executor(Log().asked(call("c0", "bash", '{"command":"x"}')).lines).state
+    assert plan_recovery(state, now) == Blocked("configuration_changed")
 
 
 def test_a_settled_turn_is_not_opened_again_by_a_plain_answer_after_it() -> None:

@@ -159,6 +159,21 @@ def test_an_error_names_line_and_seq_and_what_was_expected() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"timestamp": GONE}, "'timestamp'"),
+        ({"note": 1}, "'note'"),
+        ({"seq": GONE, "note": 1}, "'note', 'seq'"),
+    ],
+)
+def test_what_is_missing_and_what_is_unknown_is_named(changes: dict[str, Any], keys: str) -> None:
+    body = {"type": "message", "message": {"role": "user", "content": "hello"}}
+    with pytest.raises(SessionError) as refused:
+        reduce_session(Log().fact("entry", body, **changes).data())
+    assert refused.value.message == f"missing or unknown keys: {keys}"
+
+
 # The order of the questions about one fact (contract, section 3): of two faults the first counts.
 @pytest.mark.parametrize(
     ("changes", "code"),

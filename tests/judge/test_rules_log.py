@@ -73,6 +73,41 @@ def test_l2_a_torn_tail_may_go() -> None:
     assert broken(story.idle().probe().evidence(REFERENCE)) == []
 
 
+def line_3(fault: str, found: str) -> list[str]:
+    expected = """'{"kind": "record", "seq": 3, "id": "018f0000-0000-7000-8000-'"""
+    return [f"L2: {fault}: expected {expected}, found {found} at launch 2 (resume), line 3"]
+
+
+def shortened(story: Story, *first: str) -> list[str]:
+    """What L2 says where a launch finds only the first two lines of the log."""
+    story.log = b"".join(story.log.splitlines(keepends=True)[:2])
+    found = broken(story.launch("resume").end(first=first).evidence())
+    return [message for message in found if message.startswith("L2")]
+
+
+def asked() -> Story:
+    """Three lines; the last was acted upon before the kill."""
+    story = Story("say it").launch("run", "log:assistant#1/before").header().prompt().attempt()
+    return story.request().reply().dead()
+
+
+def test_l2_a_line_that_is_gone_when_the_next_launch_begins() -> None:
+    fault = line_3("a complete line was changed", "its end after 639 bytes")
+    assert shortened(asked()) == fault
+    assert shortened(asked(), "damage: cut@638") == []  # the target's doing it is not
+
+
+def test_l2_a_loss_of_power_may_take_what_nobody_acted_upon() -> None:
+    found = "it lost, of 3 lines that had been acted upon"
+    fault = line_3("a power loss took a durable line", found)
+    loss = "power-loss: data=2 names=1"
+    assert shortened(asked(), loss) == fault
+    announced = Story("say it").launch("run", "log:stepAttempt#1/after").header().prompt()
+    assert shortened(announced.attempt().dead(), loss) == []
+    over = Story("say it").launch("run").header().prompt().attempt().end(3)
+    assert shortened(over, loss) == fault  # a launch that ended promised all of its log
+
+
 def test_l7_an_operation_without_an_end() -> None:
     story = Story("say it").launch("run").header().prompt().attempt().request().reply("x").end(0)
     assert broken(story.idle().evidence()) == [

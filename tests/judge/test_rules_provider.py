@@ -45,6 +45,14 @@ def test_p2_a_second_attempt_pays_for_a_second_request() -> None:
     assert broken(deployed(story.launch("resume").attempt(2).request().reply(BASH))) == []
 
 
+def test_p2_a_step_that_asks_a_third_time_and_the_sum_is_not_told_again() -> None:
+    story = started().request().attempt().request().attempt(2).request().attempt(3).request()
+    assert [m for m in broken(story.dead().evidence()) if m.startswith("P2")] == [
+        "P2: a step asked too often: expected at most 2 requests, found 3 at launch 1 (run), line "
+        "5, seq 5, event 12"
+    ]
+
+
 def test_p3_a_transcript_that_no_provider_accepts() -> None:
     sent = [{"role": "system", "content": SYSTEM}, USER, USER | {"role": "tool"}]
     body = json.dumps({"model": "test/model", "messages": sent}).encode()

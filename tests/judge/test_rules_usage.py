@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from chaos.judge import unaccounted
-from tests.judge.build import BASH, Story, broken, deploy, plain
+from tests.judge.build import BASH, Story, broken, deploy, ids, plain
 
 LOST = "prompt 11, completion 3, cached 2: request 1, launch 1 (run), event 4"
 
@@ -34,3 +38,60 @@ def test_a_reply_that_came_after_an_abort_is_listed_unless_it_is_counted() -> No
 def test_an_answer_without_usage_costs_nothing() -> None:
     story = Story("deploy it").launch("run", "log:assistant#1/before").header().prompt().attempt()
     assert unaccounted(story.request(usage=None).reply(BASH).dead().evidence()) == []
+
+
+REPORTED = {"prompt_tokens": 1100, "completion_tokens": 300, "cached_tokens": 200}
+COUNTED = {"input": 1100, "output": 300, "cacheRead": 200, "cacheWrite": 0}
+DETAILS = {"prompt_tokens": 1100, "completion_tokens": 300}
+
+
+@pytest.mark.parametrize(
+    ("reported", "counted", "good"),
+    [
+        ({}, {}, True),
+        ({}, {"input": 900}, True),
+        ({}, {"input": 900, "cacheWrite": 100}, True),
+        ({}, {"input": 800, "cacheWrite": 100}, True),
+        ({}, {"input": 1000, "cacheWrite": 100}, False),
+        ({}, {"input": 1099}, False),
+        ({}, {"input": 1101}, False),
+        ({}, {"input": 899}, False),
+        ({}, {"output": 299}, False),
+        ({}, {"output": 301}, False),
+        ({}, {"cacheRead": 199}, False),
+        ({}, {"cacheRead": 201}, False),
+        ({"prompt_tokens": -1}, {}, True),  # no sense can be made of it
+        ({"completion_tokens": True}, {}, True),
+        ({"cached_tokens": "200"}, {}, True),
+        ({"cached_tokens": 0}, {}, False),
+        ({"cached_tokens": 0}, {"cacheRead": 0}, True),
+        ({"completion_tokens": 0}, {"output": 0}, True),
+        ({"prompt_tokens_details": {"cached_tokens": 5}}, {}, True),  # the nearer one counts
+    ],
+)
+def test_counters_are_the_reported_ones_to_the_token(
+    reported: dict[str, Any], counted: dict[str, int], good: bool
+) -> None:
+    assert said(REPORTED | reported, COUNTED | counted) == (["L9"] if not good else [])
+
+
+@pytest.mark.parametrize(
+    ("details", "cached"),
+    [({"cached_tokens": 200}, 200), ({}, 0), (None, 0), ([200], 0)],
+)
+def test_cached_tokens_may_stand_among_the_details(details: object, cached: int) -> None:
+    reported = DETAILS | {"prompt_tokens_details": details}
+    for found in (0, 200):
+        faults = said(reported, COUNTED | {"cacheRead": found})
+        assert faults == ([] if found == cached else ["L9"])
+
+
+def test_an_answer_that_reports_nothing_is_counted_as_nothing() -> None:
+    assert said(None, dict.fromkeys(COUNTED, 0)) == []
+    assert said(None, dict.fromkeys(COUNTED, 1)) == ["L9"]
+
+
+def said(reported: dict[str, Any] | None, counted: dict[str, int]) -> list[str]:
+    """One answer, reported and counted like this: the rules that are broken."""
+    story = Story("say it").launch("run").header().prompt().attempt().request(usage=reported)
+    return ids(story.reply("said", **counted).finish().end().evidence())
