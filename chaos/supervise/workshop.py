@@ -26,6 +26,8 @@ from pathlib import Path
 from chaos.errors import HarnessError
 
 ALIVE = "ALIVE"
+_MEMORY = "/dev/shm"  # noqa: S108 - the files get a directory of a name that nobody can guess
+_MEMORY_LEAST_BYTES = 1 << 30  # a container may have little of it
 
 # Kept to what a bare interpreter can do at once. Its stdin ends when the supervisor has its lock,
 # or is gone. The kernel closes a dying lane's files, the lock with them, before it kills the lane's
@@ -63,7 +65,7 @@ while (is_used() or os.path.exists(root)) and time.monotonic() < limit:
 def workshop() -> Iterator[Path]:
     """Give the directory; remove it and end the janitor on the way out, or if none can start.
     Raises HarnessError where the directory cannot be made."""
-    root = Path(tempfile.gettempdir(), f"killpoint-{secrets.token_hex(4)}")
+    root = Path(_place(), f"killpoint-{secrets.token_hex(4)}")
     owner = os.getpid()
     try:
         with _janitor(root):
@@ -71,6 +73,22 @@ def workshop() -> Iterator[Path]:
     finally:
         if os.getpid() == owner:
             shutil.rmtree(root, ignore_errors=True)
+
+
+def _place() -> str:
+    """In memory, where nobody names a TMPDIR, and where there is such a place with room, of which
+    programs may be started: rooms are laid out and taken away again for every schedule, and a disk
+    can take longer for that than a launch."""
+    place = tempfile.gettempdir()
+    if place != "/tmp" or os.environ.get("TMPDIR"):  # noqa: S108 - the default is meant
+        return place
+    try:
+        memory = os.statvfs(_MEMORY)
+    except OSError:
+        return place
+    fits = memory.f_bavail * memory.f_frsize >= _MEMORY_LEAST_BYTES
+    usable = os.access(_MEMORY, os.W_OK | os.X_OK) and not memory.f_flag & os.ST_NOEXEC
+    return _MEMORY if fits and usable else place
 
 
 @contextlib.contextmanager

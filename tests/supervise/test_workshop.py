@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -132,6 +133,28 @@ def test_a_directory_that_cannot_be_made_is_told(
         workshop(),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("named", "free", "flag", "place"),
+    [
+        (None, 1 << 40, 0, "/dev/shm"),
+        ("/tmp", 1 << 40, 0, "/tmp"),  # who names a directory gets it
+        (None, 0, 0, "/tmp"),
+        (None, 1 << 40, os.ST_NOEXEC, "/tmp"),
+    ],
+)
+def test_it_is_in_memory_where_there_is_room_and_nobody_names_another_place(
+    named: str | None, free: int, flag: int, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    monkeypatch.delenv("TMPDIR", raising=False)
+    if named:
+        monkeypatch.setenv("TMPDIR", named)
+    size = SimpleNamespace(f_bavail=free, f_frsize=1, f_flag=flag)
+    monkeypatch.setattr(os, "statvfs", lambda _: size)
+    with workshop() as root:
+        assert str(root.parent) == place
 
 
 def test_nothing_is_left_where_no_janitor_can_start(
