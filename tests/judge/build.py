@@ -247,12 +247,13 @@ class Story:
         stop: str | None = None,
         **changes: Any,
     ) -> Story:
-        """The model's reply is durable: a text (default "done"), or calls."""
+        """The model's reply is durable: a text (default "done"), or calls. Arguments of a call
+        that are bytes stand as they are."""
         calls = [
             {
                 "id": f"call_{index}",
                 "type": "function",
-                "function": {"name": call[0], "arguments": json.dumps(call[1])},
+                "function": {"name": call[0], "arguments": _arguments(call[1])},
             }
             for index, call in enumerate(said)
             if isinstance(call, tuple)
@@ -638,6 +639,10 @@ class Story:
             "references": references,
         }
         return Evidence(**{**known, **fields})
+
+
+def _arguments(said: Any) -> str:
+    return said.decode() if isinstance(said, bytes) else json.dumps(said)
 
 
 def _kept(point: KillPoint, length: int) -> int:

@@ -60,6 +60,8 @@ def test_l8_a_reason_that_does_not_hold(call: tuple[str, object], reason: str, h
 def test_l8_reasons_that_hold() -> None:
     assert rules(asked(UNKNOWN).unstarted("unknownTool"), "L8") == []
     assert rules(asked(BAD).unstarted("invalidArguments"), "L8") == []
+    assert rules(asked(("bash", b'{"command"')).unstarted("invalidArguments"), "L8") == []
+    assert rules(asked(("bash", b'{"a":1,"a":2}')).unstarted("invalidArguments"), "L8") == []
     assert rules(asked(BASH, stop="length").unstarted("truncated"), "L8") == []
     assert set(UNSTARTED) == {"unknownTool", "invalidArguments", "truncated", "aborted"}
 

@@ -109,9 +109,10 @@ def test_r5_before_the_interrupted_result_all_counts() -> None:
     assert ids(ended(story)) == ["R5"]
 
 
-def faulty(fault: bool) -> Story:
-    """Two prompts; the provider may fail the first one."""
-    story = Story("one", "two").launch("run").header().prompt().attempt()
+def faulty(fault: bool, text: str = "") -> Story:
+    """Two prompts; the provider may fail the first one. `text` is in a file."""
+    story = Story("one", "two", files={"out.txt": text} if text else None)
+    story.launch("run").header().prompt().attempt()
     if fault:
         story.request(status=500, usage=None, injected=True).step_failed().finish("failed").end(1)
     else:
@@ -124,6 +125,17 @@ def test_r5_picks_the_reference_by_what_is_durable() -> None:
     for fault in (True, False):
         assert broken(faulty(fault).idle().probe().evidence(*references)) == []
         assert ids(faulty(fault).idle().evidence(references[fault])) == ["R5"]
+
+
+def test_r5_the_files_are_those_of_a_reference_that_met_the_same_faults() -> None:
+    references = (faulty(True, "failed").evidence(), faulty(False, "done").evidence())
+    for fault, text, other in ((True, "failed", "done"), (False, "done", "failed")):
+        assert broken(faulty(fault, text).evidence(*references)) == []
+        assert broken(faulty(fault, other).evidence(*references)) == [
+            f"R5: the content of out.txt: expected b'{text}', found b'{other}' at launch 2 (run)"
+        ]
+    (fault,) = broken(faulty(True, "else").evidence(references[1]))  # no better one to compare
+    assert fault.startswith("R5: the end of operation 1: expected completed normal, found failed")
 
 
 def test_r5_is_not_judged_when_blocked() -> None:

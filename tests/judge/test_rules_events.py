@@ -71,9 +71,15 @@ def test_r5_of_several_errors_a_kill_may_keep_some_from_coming() -> None:
     references = (with_errors.evidence(), without.evidence())
     assert broken(written("error", "success", injected=True).evidence(*references)) == []
     assert ids(written("error", "success").evidence(*references)) == ["R5"]
+    other = written("error", "success", injected=True, answer="undeployed")
+    assert ids(other.evidence(*references)) == ["R5"]
+    more = written("error", "success", injected=True, more=True)
+    assert ids(more.evidence(*references)) == ["R5"]
 
 
-def written(*outcomes: str, injected: bool = False) -> Story:
+def written(
+    *outcomes: str, injected: bool = False, answer: str = "deployed", more: bool = False
+) -> Story:
     """Two calls in one turn that end so."""
     story = Story("deploy it").launch("run").header().prompt().attempt().request()
     story.reply(WRITE, WRITE)
@@ -82,7 +88,9 @@ def written(*outcomes: str, injected: bool = False) -> Story:
         if injected and outcome == "error":
             failing(story, "file:write[out.txt]#1")
         story.result(index, outcome, text=outcome)
-    story.attempt().request().reply("deployed")
+    if more:
+        story.attempt().request().reply(WRITE).intent().result(text="success")
+    story.attempt().request().reply(answer)
     return story.finish().end().idle().probe()
 
 
@@ -97,6 +105,13 @@ def test_r5_an_error_of_a_file_is_told_to_the_model() -> None:
     assert ids(story.evidence(reference)) == ["R5"]
     befallen(story, "errno:EIO at file:write[out.txt]#1/before")
     assert ids(story.evidence(reference)) == []
+    story = Story("deploy it").launch("run").header().prompt().attempt()
+    story.request(status=500, usage=None).step_failed().finish("failed").end(1)
+    befallen(story, "errno:EIO at file:write[out.txt]#1/before")
+    assert broken(story.evidence(reference)) == [
+        "R5: the end of operation 1: expected completed normal, found failed provider_error at "
+        "launch 1 (run), line 5, seq 5"
+    ]
 
 
 def aborted(event: str) -> Story:
@@ -109,6 +124,46 @@ def test_r5_a_signal_of_the_schedule_may_abort_what_the_scenario_expects_to_end_
     story.facts = replace(story.facts, expect_outcome="completed")
     assert "R5" not in ids(story.evidence(REFERENCE))
     assert "R5" in ids(befallen(story, "errno:EIO at log@1/before").evidence(REFERENCE))
+
+
+def answered_and_aborted(first: str, second: str) -> Story:
+    """One prompt is answered; the next is aborted by the schedule, as it makes a call."""
+    story = Story("one", "two").launch("run").header().prompt().attempt().request().reply(first)
+    story.finish().end().launch("run").prompt().attempt().request().reply(second, BASH).intent()
+    story.exec().effect().signal("effect:deploy#1/after").abort("tool", toolCallId="call_1").ended()
+    story.result(outcome="interrupted").finish("aborted").end(130)
+    story.launches[1] = replace(
+        story.launches[1], first=("event: signal:INT at effect:deploy#1/after",)
+    )
+    return story
+
+
+def test_r5_up_to_an_abort_of_the_schedule_all_is_as_without_it() -> None:
+    story = Story("one", "two").launch("run").header().prompt().attempt().request().reply("first")
+    story.finish().end().launch("run").prompt().attempt().request().reply("I deploy", BASH)
+    story.intent().exec().effect().result().attempt().request().reply("deployed").finish().end()
+    reference = story.evidence()
+    assert broken(reference) == []
+    assert ids(answered_and_aborted("first", "I deploy").evidence(reference)) == []
+    for said in (("other", "I deploy"), ("first", "I dare")):
+        assert ids(answered_and_aborted(*said).evidence(reference)) == ["R5"]
+
+
+def test_r5_what_comes_after_an_abort_of_the_schedule_is_another_story() -> None:
+    def story(abort: bool, last: str) -> Story:
+        story = Story("one", "two").launch("run").header().prompt().attempt()
+        if abort:
+            story.held().signal().abort().cut_off().step_failed("aborted").finish("aborted").end(
+                130
+            )
+            befallen(story, "signal:INT at provider:1/request")
+        else:
+            story.request().reply("first").finish().end()
+        return story.launch("run").prompt().attempt().request().reply(last).finish().end()
+
+    reference = story(False, "second").evidence()
+    assert ids(story(True, "another").evidence(reference)) == []
+    assert ids(story(False, "another").evidence(reference)) == ["R5"]
 
 
 def test_l11_who_cannot_write_the_abort_down_may_end_its_tool() -> None:

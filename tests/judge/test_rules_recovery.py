@@ -264,3 +264,14 @@ def test_r4_needs_a_cause_though_lines_before_the_block_are_allowed() -> None:
         "R4: a launch is blocked without cause: expected two attempts used up, since nothing else "
         "was changed, found toolResult as the last fact at launch 2 (resume)"
     ]
+
+
+def test_r2_after_an_idle_launch_that_finds_an_open_operation_the_next_is_asked_again() -> None:
+    story = plain().launch("resume").prompt("say it").attempt().end(0)
+    story.launch("idle").end(3).launch("probe").end(1)
+    assert [m for m in broken(story.evidence()) if m.startswith("R2")] == [
+        "R2: wrong exit code: expected 3, since operation 2 is left open, found 0: stderr is empty "
+        "at launch 2 (resume)",
+        "R2: wrong exit code: expected 3, since operation 2 is left open, found 1: stderr is empty "
+        "at launch 4 (probe)",
+    ]

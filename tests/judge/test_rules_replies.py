@@ -132,6 +132,14 @@ def test_a_reply_that_never_came_whole() -> None:
     )
 
 
+def test_a_reply_is_read_after_an_attempt_that_has_none() -> None:
+    story = Story("say it").launch("run", "log:assistant#1/before").header().prompt().attempt()
+    story.request().reply("said").dead().launch("resume").attempt(2)
+    answer = story.blobs.put(body({"content": "another"}, "stop"))
+    story.request(answer=answer).reply("said").finish().end()
+    assert [message[:2] for message in broken(story.evidence())] == ["L4"]
+
+
 def test_a_call_with_other_arguments() -> None:
     story = Story("deploy it").launch("run").header().prompt().attempt()
     said = {"tool_calls": [{"id": "call_0", "function": {"name": "bash", "arguments": "{}"}}]}

@@ -40,6 +40,22 @@ def test_an_answer_without_usage_costs_nothing() -> None:
     assert unaccounted(story.request(usage=None).reply(BASH).dead().evidence()) == []
 
 
+@pytest.mark.parametrize(("first", "second"), [(False, True), (True, False)])
+def test_only_a_reply_that_went_out_whole_owes_its_cost(first: bool, second: bool) -> None:
+    """Neither an earlier nor a later answer stands for it. The turn whose answer was cut, and was
+    stored all the same, has no usage."""
+    story = Story("deploy it").launch("run").header().prompt()
+    for whole, said in ((first, BASH), (second, "deployed")):
+        story.attempt().request()
+        if not whole:
+            story.events.pop()
+            story.cut_off()
+        story.reply(said, usage=whole)
+        if said == BASH:
+            story.intent().exec().effect().result()
+    assert ids(story.finish().end().evidence()) == []
+
+
 REPORTED = {"prompt_tokens": 1100, "completion_tokens": 300, "cached_tokens": 200}
 COUNTED = {"input": 1100, "output": 300, "cacheRead": 200, "cacheWrite": 0}
 DETAILS = {"prompt_tokens": 1100, "completion_tokens": 300}
