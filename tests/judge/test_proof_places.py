@@ -151,6 +151,7 @@ NONE, TWO = (f"expected number 1 of its kind, found number {n}" for n in (0, 2))
         ("file:rename[a]#1/before", ["b", "a"], {}, []),
         ("file:rename[a]#2/before", ["a", "a"], {}, []),
         ("file@2/before", ["b", "a"], {}, []),
+        ("file@3/before", ["b", "a"], {}, ["expected call 3 on files, found 2"]),
         ("file@1/before", ["b", "a"], {}, ["expected call 1 on files, found 2"]),
         ("file:rename[a]#2/before", ["a"], {}, ["expected number 2 of its kind, found number 1"]),
         ("file:unlink[a]#1/before", ["a"], {}, ["the call killed at is rename", NONE]),

@@ -156,6 +156,19 @@ def test_e3_an_unknown_result_promises_nothing() -> None:
     assert broken(story.idle().probe().evidence(REFERENCE)) == []
 
 
+def test_e3_is_told_once_whatever_the_references() -> None:
+    story = called().intent().exec().result().attempt().request().reply("deployed").finish().end()
+    failed = called().intent().exec().effect().result(outcome="error")
+    other = failed.attempt().request().reply("deployed").finish().end().evidence()
+    assert [
+        m for m in broken(story.evidence(other, REFERENCE, REFERENCE)) if m.startswith("E3")
+    ] == [
+        "E3: bash call 'call_0' succeeded without its effect 'deploy': expected 1, as in the "
+        "reference, found 0 at line 6, seq 7"
+    ]
+    assert "E3" not in ids(story.evidence(other))
+
+
 def test_e4_a_safe_call_may_be_run_again() -> None:
     story = Story("read it").launch("run", "log:toolResult#1/before").header().prompt().attempt()
     story.request().reply(READ).intent().exec("cat", "notes.txt").result().dead()

@@ -50,6 +50,23 @@ def test_r5_a_message_more() -> None:
     assert ids(ended(story)) == ["R5"]
 
 
+def test_r5_a_message_less() -> None:
+    story = worked().result().finish().end()
+    assert [m for m in broken(story.evidence(REFERENCE)) if m.startswith("R5")] == [
+        'R5: message 4 of operation 1: expected {"role": "assistant", "content": "deployed"}, '
+        "found no message at launch 1 (run)"
+    ]
+
+
+def test_r5_a_run_that_came_to_no_end_is_no_reference() -> None:
+    blocked = Story("deploy it")
+    for kill in ("log:stepAttempt#1/after", "log:stepAttempt#1/after", None):
+        live(blocked.launch("resume" if blocked.log else "run", kill))
+    left = called().end(0)
+    for reference in (blocked.evidence(), left.evidence()):
+        assert broken(deploy().idle().probe().evidence(reference)) == []
+
+
 def test_r5_another_outcome() -> None:
     story = worked().result().attempt().request(status=500, usage=None).step_failed()
     story.finish("failed").end(1)

@@ -53,16 +53,26 @@ def test_r1_a_prompt_that_could_not_be_written_is_not_accepted(code: int, found:
     assert ids(rest(story).evidence(REFERENCE)) == found
 
 
-def test_r2_nothing_more_after_a_failed_sync() -> None:
+@pytest.mark.parametrize(
+    ("do", "call", "at", "may"),
+    [
+        ("errno:EIO", "fsync", "log:fsync#3", False),
+        ("errno:EIO", "fdatasync", "log:fdatasync#3", False),
+        ("errno:EINTR", "fsync", "log:fsync#3", True),  # it may be made again
+        ("errno:EIO", "fsync", "file:fsync[.agent/sessions/]#1", True),
+        ("errno:EIO", "write", "log:toolResult[bash]#1", True),
+    ],
+)
+def test_r2_nothing_more_after_a_failed_sync(do: str, call: str, at: str, may: bool) -> None:
     """A later sync proves nothing: what the first one lost is clean to the kernel."""
     story = asked()
     log = story.blobs.put(story.log)
-    story.event(Injected, pid=AGENT_PID, do="errno:EIO", call="fsync", log=log, at="log:fsync#3")
-    (message,) = broken(rest(story).evidence(REFERENCE))
-    assert message.startswith(
+    story.event(Injected, pid=AGENT_PID, do=do, call=call, log=log, at=at)
+    told = (
         "R2: a launch went on although its log could not be synced: expected its end, found write "
-        "on the log"
+        "on the log at launch 1 (run), event 8"
     )
+    assert broken(rest(story).evidence(REFERENCE)) == ([] if may else [told])
 
 
 def test_r5_of_several_errors_a_kill_may_keep_some_from_coming() -> None:

@@ -107,14 +107,15 @@ def test_p4_ignores_keys_that_say_nothing() -> None:
     assert [m for m in broken(deployed(story.reply(BASH))) if m.startswith("P4")] == []
 
 
-def test_p4_a_system_message_that_changes_under_the_same_digest() -> None:
+@pytest.mark.parametrize("other", ["Be bold.", "Zip it."])  # sorts before it, and after
+def test_p4_a_system_message_that_changes_under_the_same_digest(other: str) -> None:
     story = deploy().idle()
-    story.launch("probe").prompt("killpoint probe").attempt().request(system="Be bold.")
-    story.reply(BASH).intent().exec().effect().result().attempt().request(system="Be bold.")
+    story.launch("probe").prompt("killpoint probe").attempt().request(system=other)
+    story.reply(BASH).intent().exec().effect().result().attempt().request(system=other)
     story.reply().finish().end()
     assert [m for m in broken(story.evidence()) if m.startswith("P4")] == [
         "P4: the system message is not that of event 4, under the same digest: expected You are "
-        "careful., found Be bold. at launch 3 (probe), line 11, seq 14, event 18"
+        f"careful., found {other} at launch 3 (probe), line 11, seq 14, event 18"
     ]
 
 
