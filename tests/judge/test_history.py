@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -99,6 +100,19 @@ def test_the_last_fact_is_not_what_a_reply_cost() -> None:
     assert last.type == "assistant"
 
 
+def test_of_an_intent_a_result_and_an_abort_the_first_one_counts() -> None:
+    told = story().attempt().reply(BASH).intent()
+    intent = json.loads(told.log.splitlines()[-1])
+    told.result().abort().write(intent | {"id": "another"})
+    told.result(outcome="error").abort("tool", toolCallId="call_0")
+    history = read(told)
+    (call,) = history.calls
+    assert call.intent is not None
+    assert (call.intent.line, call.outcome) == (5, "success")
+    assert history.operations[0].aborted is not None
+    assert history.operations[0].aborted.line == 7
+
+
 def test_arguments_that_are_no_json_hold_no_texts() -> None:
     told = story().attempt().reply(BASH)
     broken = told.log.replace(json.dumps(json.dumps(BASH[1])).encode(), b'"{not json"')
@@ -114,25 +128,45 @@ def test_no_bytes_make_it_raise(at: int, inserted: bytes) -> None:
     assert len(history.prompts) <= 1
 
 
+LINES = [json.loads(line) for line in GOOD.splitlines()]
+
+
+def slots(lines: Any, number: int) -> list[tuple[Any, str]]:
+    """The places for a value on one line: its holder and its key."""
+    return [
+        (holder, key)
+        for fact in (lines[number] if isinstance(lines[number], list) else [lines[number]])
+        for holder in (fact, fact.get("entry", fact.get("record", fact)))
+        for key in holder
+    ]
+
+
+@pytest.mark.parametrize("value", [None, 7, -1, "x", [], ["x"], {}, {"type": "synthetic"}])
+def test_no_wrong_value_in_any_place_makes_it_raise(value: object) -> None:
+    """And a reference to nothing is none."""
+    for number in range(1, len(LINES)):
+        for place in range(len(slots(LINES, number))):
+            lines = json.loads(json.dumps(LINES))
+            holder, key = slots(lines, number)[place]
+            holder[key] = value
+            history = history_of(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            assert history.context == [turn.message for turn in history.turns]
+            assert all(isinstance(text, str) for call in history.calls for text in call.texts())
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=4,
 )
-LINES = [json.loads(line) for line in GOOD.splitlines()]
 
 
 @settings(max_examples=40)
 @given(st.integers(1, len(LINES) - 1), st.integers(0, 30), JSON)
 def test_no_value_in_any_place_makes_it_raise(number: int, place: int, value: object) -> None:
     lines = json.loads(json.dumps(LINES))
-    slots = [
-        (holder, key)
-        for fact in (lines[number] if isinstance(lines[number], list) else [lines[number]])
-        for holder in (fact, fact.get("entry", fact.get("record", fact)))
-        for key in holder
-    ]
-    holder, key = slots[place % len(slots)]
+    places = slots(lines, number)
+    holder, key = places[place % len(places)]
     holder[key] = value
     history = history_of(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     assert history.context == [turn.message for turn in history.turns]

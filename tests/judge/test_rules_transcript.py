@@ -66,14 +66,28 @@ def test_a_line_that_is_gone_or_changed() -> None:
     ]
 
 
+def writing(*logs: bytes) -> WireStory:
+    """A run without a kill whose calls leave the log like this, one after the other."""
+    told = story(logs[-1])
+    for order, log in enumerate(logs, 7):
+        name, where = told.blobs.put(log), f"log:write#{order}"
+        told.events.append(LogWrite(order, 0, 1.0, 1, "rename", where, 1, -1, 0, 0, name))
+    return told
+
+
 def test_a_log_that_is_always_written_anew_may_change() -> None:
-    anew = story(lines(USER))
-    for order, log in ((7, lines(USER)), (8, lines(CALL))):
-        name, where = anew.blobs.put(log), f"log:write#{order}"
-        anew.events.append(LogWrite(order, 0, 1.0, 1, "rename", where, 1, -1, 0, 0, name))
+    anew = writing(lines(USER), lines(CALL))
     assert said(story(lines(USER), lines(RESULTS[0])), anew) == [
         "L6 result of 'a' answers no call: expected a call of this id, found none at launch 2 "
         "(resume)"
+    ]
+
+
+def test_a_log_that_always_grows_may_not_change() -> None:
+    grown = writing(lines(USER), lines(USER, CALL), lines(USER, CALL) + b'{"to')
+    assert said(story(lines(USER, USER), lines(USER, {"role": "x"})), grown) == [
+        'L2 a line is changed: expected {"role": "user"}, found {"role": "x"} at launch 2 '
+        "(resume), line 2"
     ]
 
 
