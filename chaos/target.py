@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from chaos.errors import ScenarioError
@@ -119,7 +120,12 @@ class Target:
         return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text)
 
     def _known(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {"python": sys.executable, "here": str(Path(self.path).parent), **values}
+        return {"python": sys.executable, "here": _folder_of(self.path), **values}
+
+
+@lru_cache
+def _folder_of(path: str) -> str:
+    return str(Path(path).parent)
 
 
 def parse_target(text: str, path: str) -> Target:

@@ -308,7 +308,7 @@ class Course:
             events,
             harvest=role in STEP_ROLES and self._kills_are_over(),
             rivals=rivals,
-            rival=self.stage.command(self.target, "resume", go_on, env, 1),
+            rival=self.stage.command(self.target, "resume", go_on, env, 1) if events else None,
         )
         turns = turns_of(self.scenario.turns, compaction=self.session.compacts(role, room.log()))
         faults = {e.request: e.fault for e in events if e.request and e.fault}

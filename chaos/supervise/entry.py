@@ -26,8 +26,8 @@ class Entry:
         self.kill: KillPoint | None = None  # the call is to be killed at
         self.tree: tuple[Process, ...] = ()  # where the process is to be killed
         self.instants: tuple[str, ...] = ()  # its names, without a phase; the fullest comes last
-        self.path = Path(call.new_path or call.path)
-        self.relative = room.relative(str(self.path))
+        self.path = call.new_path or call.path
+        self.relative = room.relative(self.path)
         self.content = room.content(self.path, blobs) if call.label == "file" else ABSENT
         self._room, self._blobs = room, blobs
         self._moved: bytes | None = None
@@ -48,7 +48,7 @@ class Entry:
 
     def _look_at_moved(self) -> None:
         if self.call.new_path:
-            self._moved = self._room.read(Path(self.call.path))
+            self._moved = self._room.read(self.call.path)
 
     @property
     def point(self) -> str:

@@ -14,10 +14,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase, translate
 from glob import has_magic
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class Room:
         self.stdout = self.root / "out"
         self.stderr = self.root / "err"
         self._log_glob = log_glob
-        self._log_name = log_glob.rpartition("/")[2]
+        self._is_log_name = re.compile(translate(log_glob.rpartition("/")[2])).match
         self._durable = durable
         self._home_prefix = f"{self.home}/"
         self._place(self.root / "workspace")
@@ -79,6 +80,7 @@ class Room:
         self._log_root = self.home if in_home else workspace
         folder = self._log_glob.removeprefix(HOME).rpartition("/")[0]
         self._log_folder = f"{self._log_root}/{folder}"
+        self._log_folders = folder if has_magic(folder) else None  # their glob
 
     def clear_streams(self) -> None:
         """Forget what the last launch printed."""
@@ -109,10 +111,10 @@ class Room:
             return ""
         return next((glob for glob in self._durable if _matches(name, glob)), "")
 
-    def is_database(self, path: Path) -> bool:
+    def is_database(self, path: Path | str) -> bool:
         """Is it a SQLite database? It is written in place, by pages, which a kill never cuts."""
         try:
-            with path.open("rb") as file:
+            with Path(path).open("rb") as file:
                 return file.read(len(_SQLITE)) == _SQLITE
         except OSError:
             return False
@@ -148,21 +150,19 @@ class Room:
     def _newest_log(self) -> str:
         """Asked at every stop of a launch, so it is plain strings, and Path.glob only where a
         folder's name is not known."""
-        folders: Iterable[Path | str] = (self._log_folder,)
-        if has_magic(self._log_folder):
-            pattern = self._log_folder.removeprefix(f"{self._log_root}/")
-            folders = self._log_root.glob(pattern)
-        found = (path for folder in folders for path in self._logs_in(folder))
-        return max(found, key=lambda path: path.split("/"), default="")
+        if self._log_folders is None:
+            found = self._logs_in(self._log_folder)
+        else:
+            folders = self._log_root.glob(self._log_folders)
+            found = [path for folder in folders for path in self._logs_in(folder)]
+        return max(found, key=lambda path: path.split("/")) if found else ""
 
-    def _logs_in(self, folder: Path | str) -> Iterator[str]:
+    def _logs_in(self, folder: Path | str) -> list[str]:
         try:
             with os.scandir(folder) as entries:
-                for entry in entries:
-                    if fnmatchcase(entry.name, self._log_name) and entry.is_file():
-                        yield entry.path
+                return [e.path for e in entries if self._is_log_name(e.name) and e.is_file()]
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return []
 
     def lay_log(self, data: bytes | None) -> None:
         """Give the session log these bytes; None: no file."""
@@ -185,7 +185,7 @@ class Room:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
 
-    def content(self, path: Path, blobs: Blobs) -> Sha:
+    def content(self, path: Path | str, blobs: Blobs) -> Sha:
         """A file's content by name; ABSENT for no such regular file."""
         data = self.read(path)
         return ABSENT if data is None else blobs.put(data)
@@ -224,7 +224,7 @@ class Room:
     def tree(self, blobs: Blobs) -> Tree:
         """The workspace outside the target's own state."""
         names = (name for name in self._walk("") if not self._owns(name))
-        return {name: self.content(self.workspace / name, blobs) for name in sorted(names)}
+        return {name: self.content(self._prefix + name, blobs) for name in sorted(names)}
 
     def state_files(self) -> tuple[str, ...]:
         """Names below the target's state directories."""
