@@ -113,6 +113,21 @@ def test_of_an_intent_a_result_and_an_abort_the_first_one_counts() -> None:
     assert history.operations[0].aborted.line == 7
 
 
+@pytest.mark.parametrize(
+    ("index", "answered"), [(0, 0), (1, 1), (2, None), (-1, None), ("1", None)]
+)
+def test_a_result_is_of_the_call_in_its_place(index: object, answered: int | None) -> None:
+    told = story().attempt().reply(READ, BASH, ("x", {}))
+    told.unstarted("aborted", 1)
+    line = json.loads(told.log.splitlines()[-1])
+    line["entry"]["toolIndex"] = index
+    whole = told.log.splitlines(keepends=True)[:-1]
+    calls = history_of(b"".join([*whole, json.dumps(line).encode() + b"\n"])).calls[:2]
+    assert [call.outcome for call in calls] == [
+        "aborted" if place == answered else "" for place in range(2)
+    ]
+
+
 def test_arguments_that_are_no_json_hold_no_texts() -> None:
     told = story().attempt().reply(BASH)
     broken = told.log.replace(json.dumps(json.dumps(BASH[1])).encode(), b'"{not json"')

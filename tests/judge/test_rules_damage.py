@@ -35,6 +35,17 @@ def test_it_is_opened_all_the_same() -> None:
     ]
 
 
+def test_it_is_opened_and_mended() -> None:
+    """What must be refused is the log as the damage left it."""
+    whole = plain()
+    log = whole.log
+    story = end(damaged(whole).overwrite(log), code=0, stderr="").launch("idle").end()
+    assert (
+        "R1: a corrupt session was opened: expected exit code 4: MALFORMED_JSON at line 3, found "
+        "exit code 0 at launch 2 (resume)"
+    ) in broken(story.evidence())
+
+
 @pytest.mark.parametrize("stderr", ["", "corrupt session", "MALFORMED_JSON at line 30", "line 3"])
 def test_it_does_not_say_what_is_wrong(stderr: str) -> None:
     (message,) = broken(end(damaged(plain()), stderr=stderr).evidence())

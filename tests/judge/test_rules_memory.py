@@ -34,3 +34,11 @@ def test_what_did_nothing_may_be_forgotten() -> None:
     story.intent().result().attempt()
     messages = [{"role": "user", "content": "deploy it"}]
     assert "E6" not in ids(end(story.request(messages=messages)))
+
+
+def test_a_request_that_cannot_be_read_hides_no_later_one() -> None:
+    story = deployed().attempt().request(body=b"[]").step_failed().finish("failed").end(1)
+    assert "E6" not in ids(story.evidence())
+    story = deployed().attempt().request(body=b"[]").reply(BASH).intent().result().attempt()
+    forgetting = [{"role": "user", "content": "deploy it"}]
+    assert "E6" in ids(story.request(messages=forgetting).dead().evidence())

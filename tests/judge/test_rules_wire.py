@@ -10,6 +10,7 @@ import pytest
 from chaos.judge import RULES, judge
 from chaos.judge.applicable import not_applicable, statements
 from chaos.judge.case import Need
+from tests.judge.build import plain
 from tests.judge.wire import GO_ON, WireStory, shipped
 
 REFERENCE = shipped().idle().probe().evidence()
@@ -281,3 +282,5 @@ def test_rules_that_cannot_be_seen_are_named() -> None:
     assert sorted(judged) == ["E2", "E5", "E6", "P3", "P6", "R1", "R2", "R3", "X1", "X3", "X4"]
     assert judged["R1"] == "an accepted prompt reaches the model again, and once"
     assert set(missing) | set(judged) == {rule.id for rule in RULES}
+    assert not set(missing) & set(judged)
+    assert not_applicable(RULES, plain().facts) == {}
