@@ -45,6 +45,11 @@ def test_r5_another_result(outcome: str, text: str) -> None:
     )
 
 
+def test_r5_an_answer_is_told_in_its_own_letters() -> None:
+    (message,) = broken(ended(worked().result(), "déployé"))
+    assert 'found {"role": "assistant", "content": "déployé"}' in message
+
+
 def test_r5_a_message_more() -> None:
     story = worked().result().attempt().request().reply(READ).intent().result()
     assert ids(ended(story)) == ["R5"]
@@ -95,6 +100,10 @@ def test_r5_ids_and_the_workspace_differ_from_run_to_run() -> None:
         story.header(cwd=cwd).prompt().attempt().request().reply(text).finish().end()
         return story.idle().probe()
 
+    for place in ("/a/lané-1/workspace", "/"):  # whatever the letters, however short
+        told = wrote(place, "018f0000-0000-7000-8000-00000000000a").evidence()
+        again = wrote(place.replace("a", "b"), "018f0000-0000-7000-8000-00000000000b")
+        assert broken(again.evidence(told)) == []
     one = wrote("/a/lane-1/workspace", "018f0000-0000-7000-8000-00000000000a")
     other = wrote("/b/lane-23/workspace", "018f0000-0000-7000-8000-00000000000b")
     third = wrote("/b/lane-23/workspace", "another")
