@@ -125,3 +125,12 @@ def test_e5_a_new_file_is_nothing_or_whole() -> None:
 def test_e5_temporary_files_may_be_half_written() -> None:
     story = killed(lambda s: s.change(".killpoint-tmp-1", "n", "write"))
     assert "E5" not in ids(story.evidence(REFERENCE))
+
+
+def test_what_a_command_left_is_not_judged_at_a_later_launch_either() -> None:
+    story = writing(by_a_command)
+    story.files["out.txt"] = b"half"
+    assert "E5" not in ids(ended(story).evidence(REFERENCE))
+    story = writing(atomic)
+    story.files["out.txt"] = b"half"
+    assert "E5" in ids(ended(story).evidence(REFERENCE))

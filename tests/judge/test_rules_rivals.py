@@ -144,3 +144,9 @@ def test_a_key_in_the_words_of_a_second_start() -> None:
     story = asked()
     leaked = story.blobs.put(b"busy, sk-secret\n")
     assert ids(rest(rival(story, stderr=leaked)).evidence(REFERENCE)) == ["X4"]
+
+
+def test_a_rival_of_a_later_launch_is_seen_too() -> None:
+    story = deploy().launch("resume")
+    rival(story, 1).end()
+    assert ids(story.evidence()) == ["X2"]
