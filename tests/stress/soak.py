@@ -91,11 +91,11 @@ def carry_out(repeat: Repeat, scenarios: Sequence[str], place: Path) -> Counter[
     return counts
 
 
-def soak(scenarios: Sequence[str], repeats: int) -> int:
-    """All repeats. Returns the exit code."""
+def soak(scenarios: Sequence[str], repeats: int, first: int = 0) -> int:
+    """So many repeats, from the `first` on. Returns the exit code."""
     total = Counter[str]()
     began = time.monotonic()
-    for number in range(repeats):
+    for number in range(first, first + repeats):
         place = Path(tempfile.mkdtemp(prefix="killpoint-soak-"))
         counts = carry_out(Repeat(number), scenarios, place)
         total += counts
@@ -114,13 +114,14 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.stress.soak")
     parser.add_argument("scenarios", nargs="*", default=["scenarios"])
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="go on at the N-th")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """What the command does. Returns its exit code."""
     asked = parse(arguments)
-    return soak(asked.scenarios, asked.repeats)
+    return soak(asked.scenarios, asked.repeats, asked.first)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def test_the_sound_agent_gives_no_alarm(tmp_path: Path, capsys: pytest.CaptureFi
     assert told.startswith("repeat  0: jobs 2, 0 busy loops: 30 passed, 0 violations, 0 inconcl")
     assert "1 repeats, 30 schedules passed: 0 violations, 0 inconclusive, 0 errors" in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_goes_on_where_it_stood(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(
+        module, "carry_out", lambda repeat, *_: done.append(repeat.number) or Counter()
+    )
+    assert main([PLAIN, "--first", "7", "--repeats", "3"]) == 0
+    assert done == [7, 8, 9]
 
 
 def test_a_verdict_that_is_no_pass_is_an_alarm(
