@@ -71,13 +71,15 @@ class Run:
         return self.process
 
     def finish(self, limit_s: float) -> int:
-        """Its exit code, negative for a signal. Raises TimeoutExpired, and kills it then."""
+        """Its exit code, negative for a signal. Raises TimeoutExpired. Whatever ends the waiting
+        before its end, Ctrl-C too, which a session of its own does not hear of, ends it."""
         assert self.process is not None
         try:
             return self.process.wait(limit_s)
-        except subprocess.TimeoutExpired:
+        except BaseException:
             self.process.kill()
             self.process.wait()
+            self.left()  # what it started ends a moment later
             raise
 
     def processes(self) -> list[Process]:

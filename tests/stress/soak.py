@@ -97,10 +97,13 @@ def soak(scenarios: Sequence[str], repeats: int, first: int = 0) -> int:
     began = time.monotonic()
     for number in range(first, first + repeats):
         place = Path(tempfile.mkdtemp(prefix="killpoint-soak-"))
-        counts = carry_out(Repeat(number), scenarios, place)
+        counts = Counter[str]()
+        try:
+            counts = carry_out(Repeat(number), scenarios, place)
+        finally:
+            if not counts["alarm"]:  # interrupted, too
+                shutil.rmtree(place)
         total += counts
-        if not counts["alarm"]:
-            shutil.rmtree(place)
     print(
         f"{repeats} repeats, {total['PASS']} schedules passed: {total['VIOLATION']} violations, "
         f"{total['INCONCLUSIVE']} inconclusive, {total['HARNESS_ERROR']} errors, "

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.stress import soak as module
+from tests.stress.runs import Run, belonging
 from tests.stress.soak import Repeat, main, soak
 
 PLAIN = "scenarios/calls/plain-answer.toml"
@@ -47,6 +50,33 @@ def test_it_goes_on_where_it_stood(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert main([PLAIN, "--first", "7", "--repeats", "3"]) == 0
     assert done == [7, 8, 9]
+
+
+def test_who_interrupts_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C falls while it waits for the run, which has a session of its own."""
+    begun: list[Run] = []
+    start = Run.start
+
+    def interrupted(run: Run) -> subprocess.Popen[bytes]:
+        begun.append(run)
+        process = start(run)
+        monkeypatch.setattr(process, "wait", waits(process.wait))
+        return process
+
+    def waits(wait: Callable[..., int]) -> Callable[..., int]:
+        def once(timeout: float | None = None) -> int:
+            if timeout is not None:
+                raise KeyboardInterrupt
+            return wait()
+
+        return once
+
+    monkeypatch.setattr(Run, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        soak([PLAIN], 1)
+    (run,) = begun
+    assert list(tmp_path.iterdir()) == []
+    assert list(belonging(run.mark, str(run.temporary))) == []
 
 
 def test_a_verdict_that_is_no_pass_is_an_alarm(
