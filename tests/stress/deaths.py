@@ -67,7 +67,7 @@ def kill_one(run: Run, kind: str, at_s: float, chance: random.Random) -> bool:
     try:
         run.process.wait(at_s)
     except subprocess.TimeoutExpired:
-        found = _await(run, kind)
+        found = candidates(run, kind)
         if not found:
             return False
         os.kill(chance.choice(found).pid, signal.SIGKILL)
@@ -81,14 +81,17 @@ def kill_one(run: Run, kind: str, at_s: float, chance: random.Random) -> bool:
     retry=retry_if_result(lambda found: found == []),
     retry_error_callback=lambda _: [],
 )
-def _await(run: Run, kind: str) -> list[Process] | None:
-    """The processes of this kind; None: the run is over. `chaos run` itself has no parent in it."""
+def candidates(run: Run, kind: str) -> list[Process] | None:
+    """The processes of this kind; None: the run is over. `chaos run` itself has no parent in it.
+    The launches, which are forks of a warm parent, look like it: their deaths are the target's."""
     assert run.process is not None
     if run.process.poll() is not None:
         return None
     if kind == "supervisor":
         return [Process(run.process.pid, os.getpid(), "")]
-    return [each for each in run.processes() if VICTIMS[kind].word in each.argv]
+    found = [each for each in run.processes() if VICTIMS[kind].word in each.argv]
+    pids = {each.pid for each in found}
+    return [each for each in found if each.parent not in pids]
 
 
 def faults(run: Run, codes: Sequence[int], schedules: int, files: Sequence[Path]) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.stress import runs
-from tests.stress.deaths import VICTIMS, Deaths, faults
+from tests.stress.deaths import VICTIMS, Deaths, candidates, faults
 from tests.stress.runs import MARK, Run, belonging, whole_report
 
 REPORT = {"scenarios": [{"schedules": [{}, {}]}], "summary": {"schedules": 2, "errors": 0}}
@@ -43,6 +45,29 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 def told(run: Run, *codes: int) -> list[str]:
     return list(faults(run, codes, 2, [run.report / "report.json"]))
+
+
+def test_a_launch_is_no_warm_parent(tmp_path: Path) -> None:
+    """It is a fork of one, with the same command line; killing it would accuse the target."""
+    fork = "import os, time; os.fork(); print(flush=True); time.sleep(60)"
+    run = Run(tmp_path, ())
+    run.temporary.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", fork, "warm_parent"],
+        env={MARK: run.mark},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as parent:
+        run.process = parent
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.read(2) == b"\n\n"  # both are there
+            assert len(run.processes()) == 2
+            found = candidates(run, "warm parent")
+            assert found is not None
+            assert [each.pid for each in found] == [parent.pid]
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
 
 
 def test_of_a_run_that_left_nothing_there_is_nothing_to_tell(run: Run) -> None:
