@@ -46,5 +46,7 @@ def test_the_harvest_shows_the_images_that_kills_leave(path: Path) -> None:
     harvested, killed = sweep(path, depth=2), sweep(path, depth=2, kill_all=True)
     assert harvested.closure.states == killed.closure.states
     assert verdicts(harvested).items() <= verdicts(killed).items()
-    assert len(killed.schedules) > len(harvested.schedules)
+    left_out = [r for r in killed.schedules if r.id not in verdicts(harvested)]
+    assert all(r.merged_into for r in left_out)  # they lead to nothing new
+    assert left_out or path.stem not in FEW  # a course may never pass the same image twice
     assert {r.verdict for r in killed.schedules} == {r.verdict for r in harvested.schedules}
