@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Self
@@ -200,7 +201,7 @@ class _Launch:
         try:
             self._stops.end()
             limit = time.monotonic() + _END_LIMIT_S
-            while not (self._reap() and not self._tracees):
+            while not (self._reap() and not self._tracees and not self._late_born()):
                 left = limit - time.monotonic()
                 if left <= 0:
                     raise HarnessError(
@@ -211,6 +212,16 @@ class _Launch:
                 self._waiter.wait(left)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    @staticmethod
+    def _late_born() -> list[int]:
+        """Who was born into the end and has not shown itself: killed, or the next launch would
+        take it for its own."""
+        born = proc.traced_children(threading.get_native_id())
+        for pid in born:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return born
 
 
 def seize(started: Started) -> None:
