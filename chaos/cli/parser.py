@@ -58,7 +58,6 @@ class _Version(argparse.Action):
 
         say(f"chaos {version('killpoint')}\n")
         parser.exit()
-        raise AssertionError
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -46,16 +46,6 @@ def process_of(tid: int) -> int:
     return int(status(tid, "Tgid") or tid)
 
 
-def traced_children(tracer: int) -> list[int]:
-    """Children of this process that a thread of it traces; none where the kernel does not list
-    children. An orphan is among them where this process is its subreaper."""
-    try:
-        text = Path(f"/proc/self/task/{tracer}/children").read_text()
-    except OSError:
-        return []
-    return [int(pid) for pid in text.split() if status(int(pid), "TracerPid") == str(tracer)]
-
-
 def read_memory(tid: int, address: int, size: int) -> bytes:
     """Up to `size` bytes; fewer (or none) where the thread itself could not read on. Raises OSError
     where the process has gone."""

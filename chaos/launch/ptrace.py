@@ -65,6 +65,17 @@ def seize(tid: int) -> None:
     _request(_SEIZE, tid, 0, _OPTIONS)
 
 
+def has_children(group: int) -> bool:
+    """Is there a child or a tracee of this process in a process group, whatever it does? Also one
+    that has not run yet and so has no status to wait for."""
+    options = os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT | WALL
+    try:
+        os.waitid(os.P_PGID, group, options)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def resume(tid: int, sig: int = 0) -> None:
     """Let the thread run on, with a signal delivered if it stood at one."""
     _request(_CONT, tid, 0, sig)

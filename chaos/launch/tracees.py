@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterable
 
 from chaos.evidence import Survivor
-from chaos.launch import proc
+from chaos.launch import proc, ptrace
 
 
 class Tracees:
@@ -25,6 +25,8 @@ class Tracees:
         self._process: dict[int, int] = {root: root}  # thread -> process
         self._family: dict[int, int] = {root: root}  # process -> the root that it descends from
         self._unannounced: set[int] = set()  # showed itself, or ended, before its parent's event
+        self._ever = {root}
+        self._killed_groups: set[int] = set()
 
     def __contains__(self, tid: int) -> bool:
         return tid in self._process
@@ -36,11 +38,13 @@ class Tracees:
         """The engine started another process, beside the first."""
         self.roots.add(pid)
         self.living_roots.add(pid)
+        self._ever.add(pid)
         self._process[pid] = self._family[pid] = pid
 
     def announce(self, tid: int, parent: int) -> None:
         """The event of a thread `parent`: a new thread, which may be known already, or gone."""
         self._family[tid] = self.family(self.process(parent))
+        self._ever.add(tid)
         if tid in self._unannounced:
             self._unannounced.discard(tid)
         else:
@@ -51,6 +55,7 @@ class Tracees:
         if tid not in self._process:
             self._process[tid] = proc.process_of(tid)
             self._unannounced.add(tid)
+            self._ever.add(tid)
 
     def end(self, tid: int) -> None:
         """The thread was reaped."""
@@ -100,5 +105,18 @@ class Tracees:
     def signal(self, processes: Iterable[int], number: signal.Signals) -> None:
         """Send a signal to processes; those that are gone are left out."""
         for pid in processes:
+            if number == signal.SIGKILL:
+                self._killed_groups.add(self.group_of(pid))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+    def late_born(self) -> list[int]:
+        """Groups of the target in which somebody was killed and somebody is left when all that are
+        known have ended: born as its parent died, and seen by nobody yet. They are killed, or the
+        next launch would take them for its own."""
+        ours = self._killed_groups & self._ever  # not the one that a fork was in before it settled
+        left = [group for group in ours if ptrace.has_children(group)]
+        for group in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        return left

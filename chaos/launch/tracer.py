@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Self
@@ -201,27 +200,20 @@ class _Launch:
         try:
             self._stops.end()
             limit = time.monotonic() + _END_LIMIT_S
-            while not (self._reap() and not self._tracees and not self._late_born()):
+            while True:
+                dry = self._reap()
+                living = self._tracees.processes() or self._tracees.late_born()
+                if dry and not living:
+                    return
                 left = limit - time.monotonic()
                 if left <= 0:
                     raise HarnessError(
-                        f"processes {self._tracees.processes()} did not die within "
-                        f"{_END_LIMIT_S:.0f} s of SIGKILL; they hang in the kernel:\n"
-                        + proc.stacks(self._tracees.processes())
+                        f"processes {living} did not die within {_END_LIMIT_S:.0f} s of SIGKILL; "
+                        f"they hang in the kernel:\n{proc.stacks(living)}"
                     )
                 self._waiter.wait(left)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-    @staticmethod
-    def _late_born() -> list[int]:
-        """Who was born into the end and has not shown itself: killed, or the next launch would
-        take it for its own."""
-        born = proc.traced_children(threading.get_native_id())
-        for pid in born:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        return born
 
 
 def seize(started: Started) -> None:

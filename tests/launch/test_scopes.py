@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 
 import pytest
 
+from chaos.launch import ptrace
 from chaos.launch.kills import Kills
 from chaos.launch.model import Action, Call, Command, KillAt, Outcome, Pause, Strike
 from chaos.launch.tracees import Tracees
@@ -87,7 +89,7 @@ def test_one_that_was_struck_and_is_not_dead_yet_is_no_survivor(scope: Scope, sp
         try:
             tracees = Tracees(victim.pid)
             kills = Kills(tracees)
-            dying = kills.plan(strike(scope).strike, None)  # type: ignore[arg-type]
+            dying = kills.plan(Strike(KillAt.EXIT, None, scope), None)
             assert dying is not None
             kills.begin(dying)
             tracees.end(victim.pid)
@@ -99,6 +101,29 @@ def test_one_that_was_struck_and_is_not_dead_yet_is_no_survivor(scope: Scope, sp
             for each in (victim, child):
                 each.kill()
             child.wait()
+
+
+def test_one_that_was_born_as_its_parent_died_is_found_and_killed() -> None:
+    """It has not run yet, so there is no stop of it; the next launch would take it for its own.
+    Here it is one that sleeps while it is seized."""
+    with subprocess.Popen(["sleep", "60"], process_group=0) as parent:
+        born = subprocess.Popen(
+            ["cat"], process_group=parent.pid, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        with born:
+            assert born.stdin is not None
+            assert born.stdout is not None
+            born.stdin.write(b"\n")
+            born.stdin.flush()
+            assert born.stdout.read(1) == b"\n"  # it runs: its exec is no news any more
+            ptrace.seize(born.pid)
+            tracees = Tracees(parent.pid)
+            assert tracees.late_born() == []  # nobody was killed
+            tracees.signal([parent.pid], signal.SIGKILL)
+            parent.wait()
+            assert tracees.late_born() == [parent.pid]
+            assert born.wait() == -signal.SIGKILL
+            assert tracees.late_born() == []
 
 
 def test_nobody_who_was_killed_gets_to_write(room: Room) -> None:
