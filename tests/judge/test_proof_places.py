@@ -237,7 +237,9 @@ def test_a_change_that_does_not_fit_is_told_with_its_place() -> None:
     before = story.log
     story.append(b"two\n")
     story.log = b"?" + story.log[1:]
-    story.events[-1] = replace(story.events[-1], log=story.blobs.put(story.log))  # type: ignore[call-arg]
+    write = story.events[-1]
+    assert isinstance(write, LogWrite)
+    story.events[-1] = replace(write, log=story.blobs.put(story.log))
     size = len(before)
     assert inexact(story.end().evidence()) == [
         f"launch 1 (run), event 2: write at {size} returned 4: expected a log of {size + 4} bytes, "

@@ -17,7 +17,6 @@ code 1: a survivor that nobody has explained, or a sweep that cannot tell a brok
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import shutil
@@ -31,7 +30,15 @@ from itertools import islice
 from pathlib import Path
 
 from tests.stress.mutate import Mutant, copy, draw, put
-from tests.stress.verdicts import Result, carry_out, explanations, sha, tell
+from tests.stress.verdicts import (
+    Result,
+    can_mutate,
+    carry_out,
+    explanations,
+    parser,
+    sha,
+    tell,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).with_name("survivors.toml")
@@ -126,19 +133,15 @@ def read_report(file: Path) -> tuple[str, str, str] | None:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.stress.mutants")
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--results", type=Path, help="default: chaos-report-mutants/SEED.jsonl")
-    return parser.parse_args(arguments)
+    made = parser("tests.stress.mutants", 200, "SEED.jsonl")
+    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    return made.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """What the command does. Returns its exit code."""
     asked = parse(arguments)
-    if importlib.util.find_spec("cosmic_ray") is None:
-        print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
+    if not can_mutate():
         return 4
     file = asked.results or ROOT / "chaos-report-mutants" / f"{asked.seed}.jsonl"
     with tempfile.TemporaryDirectory(prefix="killpoint-mutants-") as place:

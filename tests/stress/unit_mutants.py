@@ -17,7 +17,6 @@ Exit code 1: a survivor that nobody has explained, or tests that cannot tell a b
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import subprocess
 import sys
@@ -30,7 +29,15 @@ from pathlib import Path
 
 from tests.stress.mutants import BROKEN, ROOT
 from tests.stress.mutate import Mutant, copy, draw, put
-from tests.stress.verdicts import Result, carry_out, explanations, sha, tell
+from tests.stress.verdicts import (
+    Result,
+    can_mutate,
+    carry_out,
+    explanations,
+    parser,
+    sha,
+    tell,
+)
 
 EXPLAINED = Path(__file__).with_name("unit_survivors.toml")
 KINDS = ("rules", "agent")
@@ -142,20 +149,16 @@ def read_end(code: int, output: str) -> tuple[str, str, str]:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.stress.unit_mutants")
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--of", choices=KINDS, help="default: both")
-    parser.add_argument("--again", action="store_true", help="try survivors again")
-    parser.add_argument("--results", type=Path, help="default: chaos-report-mutants/unit-*.jsonl")
-    return parser.parse_args(arguments)
+    made = parser("tests.stress.unit_mutants", 400, "unit-*.jsonl")
+    made.add_argument("--of", choices=KINDS, help="default: both")
+    made.add_argument("--again", action="store_true", help="try survivors again")
+    return made.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """What the command does. Returns its exit code."""
     asked = parse(arguments)
-    if importlib.util.find_spec("cosmic_ray") is None:
-        print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
+    if not can_mutate():
         return 4
     kinds = [asked.of] if asked.of else KINDS
     name = f"unit-{'-'.join(kinds)}-{asked.seed}.jsonl"

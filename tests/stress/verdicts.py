@@ -5,7 +5,9 @@ Shared by the two kinds of random mutants, `mutants` (the sweep alone) and `unit
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import importlib.util
 import json
 import tomllib
 from collections import Counter
@@ -30,6 +32,23 @@ class Result:
     by: str  # rule, or file of tests
     schedule: str  # or the name of the test
     seconds: float
+
+
+def parser(module: str, count: int, results: str) -> argparse.ArgumentParser:
+    """What both drivers are asked: how many mutants, which, and where results are kept."""
+    made = argparse.ArgumentParser(prog=f"python -m {module}")
+    made.add_argument("--count", type=int, default=count)
+    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--results", type=Path, help=f"default: chaos-report-mutants/{results}")
+    return made
+
+
+def can_mutate() -> bool:
+    """Is there what makes mutants? Else it is said what to do."""
+    there = importlib.util.find_spec("cosmic_ray") is not None
+    if not there:
+        print("random mutants need cosmic-ray: pip install -e '.[mutants]'")
+    return there
 
 
 def sha(text: str) -> str:
