@@ -2,12 +2,12 @@
 
 Random mutants of the agent's store, loop, planner, reducer and tools, one at a time, each against
 `chaos run` of the folders of `make chaos` alone: no unit test has a say. Works in a copy of the
-tree. Results are kept in a file as they come, a JSON object a line, and a run that is started
-again goes on there. A mutant is
+tree, and leaves out the scenarios that do not run the changed statement. Results are kept in a file
+as they come, a JSON object a line, and a run that is started again goes on there. A mutant is
 
     killed     a rule is broken; `by` is the first that the first failing schedule names
     refused    the sweep is red without a rule: inconclusive, or no run without a kill to compare
-    survived   the sweep is green
+    survived   the sweep is green; `by` says where no scenario runs the statement
     timeout    the sweep was not over in time
 
 Prints the share that was killed, and the survivors with what `survivors.toml` says of each. Exit
@@ -30,6 +30,7 @@ from itertools import islice
 from pathlib import Path
 
 from tests.stress.mutate import Mutant, copy, draw, put
+from tests.stress.reach import Place, reach, runs, statement
 from tests.stress.verdicts import (
     Result,
     can_mutate,
@@ -46,6 +47,7 @@ FOLDERS = ("calls", "abort", "compaction", "regression")  # QUICK of the Makefil
 _ROOMS = ("store", "loop", "planner", "reducer", "state", "tool_calls", "model_steps")
 _COPIED = ("agent", "chaos", "scenarios")
 _LIMIT_S, _SLOWER = 60.0, 4.0  # a sweep may take so many times what it takes without a mutant
+NOT_RUN = "no scenario runs it"
 BROKEN = "raise RuntimeError\n"  # a module that cannot be imported: no sweep may call it sound
 
 
@@ -60,22 +62,30 @@ class Tree:
 
     def __init__(self, root: Path, scenarios: Sequence[str] = FOLDERS) -> None:
         self.root = root
-        self.scenarios = [f"scenarios/{name}" for name in scenarios]
+        self._reached: dict[Path, set[Place]] = {}
         copy(ROOT, root, _COPIED)
         profiles = [root / "chaos/targets/agent.toml", *(root / "scenarios/targets").glob("*.toml")]
         for profile in profiles:
             source = profile.read_text(encoding="utf-8")
             ours = f'[env]\nPYTHONPATH = "{root}"\nPYTHONDONTWRITEBYTECODE = "1"'
             profile.write_text(source.replace("[env]", ours), encoding="utf-8")
+        named = [root / "scenarios" / name for name in scenarios]
+        self.scenarios = [file for path in named for file in _files(path)]
 
-    def sweep(self, jobs: int, limit_s: float) -> tuple[str, str, str]:
+    def learn(self, jobs: int) -> None:
+        """Find out which statements the scenarios run: a mutant needs no others from now on."""
+        self._reached = reach(
+            self.root, self.scenarios, lambda scenario: self._must_be_green([scenario], jobs)
+        )
+
+    def sweep(self, scenarios: Sequence[Path], jobs: int, limit_s: float) -> tuple[str, str, str]:
         """Run them until the first that is not green: verdict, by what, the schedule."""
         report = self.root / "report"
         shutil.rmtree(report, ignore_errors=True)
         arguments = ("--launch", "warm", "--fail-fast", "--jobs", str(jobs), "--report", report)
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "chaos", "run", *self.scenarios, *arguments],
+                [sys.executable, "-m", "chaos", "run", *scenarios, *arguments],
                 cwd=self.root,
                 env={**os.environ, "PYTHONPATH": str(self.root)},
                 stdin=subprocess.DEVNULL,
@@ -96,23 +106,39 @@ class Tree:
     def try_mutant(self, mutant: Mutant, jobs: int, limit_s: float) -> Result:
         """Put the mutant in the place of its module, sweep, and put the module back."""
         began = time.monotonic()
+        needed = self.needed(mutant)
         with put(self.root, mutant):
-            told = self.sweep(jobs, limit_s)
+            told = self.sweep(needed, jobs, limit_s) if needed else ("survived", NOT_RUN, "")
         seconds = round(time.monotonic() - began, 1)
         return Result(mutant.key, mutant.line, sha(mutant.source), *told, seconds)
+
+    def needed(self, mutant: Mutant) -> Sequence[Path]:
+        """The scenarios that run what the mutant changes; all, where that was not found out."""
+        if not self._reached:
+            return self.scenarios
+        source = (self.root / mutant.module).read_text(encoding="utf-8")
+        return runs(self._reached, mutant.module, statement(source, mutant.line))
 
     def trust(self, jobs: int) -> float:
         """See that the sweep is green for the sound agent, and red for one that never runs.
         Returns the seconds of the green one. Raises SystemExit."""
         began = time.monotonic()
-        told = self.sweep(jobs, 3600)
+        self._must_be_green(self.scenarios, jobs)
         seconds = time.monotonic() - began
-        if told[0] != "survived":
-            raise SystemExit(f"the sweep of the sound agent is not green: {' '.join(told)}")
         broken = Mutant("agent/loop.py", 1, "", "", BROKEN)
         if self.try_mutant(broken, jobs, _LIMIT_S).verdict == "survived":
             raise SystemExit("the sweep is green for an agent that never runs: is it the copy's?")
         return seconds
+
+    def _must_be_green(self, scenarios: Sequence[Path], jobs: int) -> None:
+        told = self.sweep(scenarios, jobs, 3600)
+        if told[0] != "survived":
+            raise SystemExit(f"the sweep of the sound agent is not green: {' '.join(told)}")
+
+
+def _files(path: Path) -> list[Path]:
+    """The scenarios of a folder, or a scenario."""
+    return [path] if path.suffix else sorted(path.glob("*.toml"))
 
 
 def read_report(file: Path) -> tuple[str, str, str] | None:
@@ -149,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         @cache
         def limit_s() -> float:
-            return _LIMIT_S + _SLOWER * tree.trust(asked.jobs)
+            seconds = tree.trust(asked.jobs)
+            tree.learn(asked.jobs)
+            return _LIMIT_S + _SLOWER * seconds
 
         def try_one(mutant: Mutant) -> Result:
             return tree.try_mutant(mutant, asked.jobs, limit_s())
