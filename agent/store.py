@@ -58,7 +58,7 @@ class SessionStore:
         self._size = len(data)  # of the file; more than what is valid while a torn tail is there
         self._valid = data.rfind(b"\n") + 1
         if self._valid:
-            self._reducer = _reduced(data[: self._valid])
+            self._reducer = SessionReducer.of(data[: self._valid])
             self._refuse_foreign_id()
         self._ids = IdSource(self.state.greatest_id if self._reducer else None)
 
@@ -211,12 +211,3 @@ def _read_all(fd: int) -> bytes:
     while chunk := os.pread(fd, _READ_CHUNK, len(data)):
         data += chunk
     return bytes(data)
-
-
-def _reduced(data: bytes) -> SessionReducer:
-    reducer = SessionReducer()
-    start = 0
-    while (end := data.find(b"\n", start)) >= 0:
-        reducer.feed(data[start:end])
-        start = end + 1
-    return reducer
