@@ -10,7 +10,6 @@ It knows no tools, models or environment of today; the planner compares with tho
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -64,10 +63,9 @@ class SessionReducer:
         """Reduces on from these bytes, whose complete lines are applied. Raises SessionError."""
         reducer = cls()
         start = 0
-        with _no_collector():
-            while (end := data.find(b"\n", start)) >= 0:
-                reducer.feed(data[start:end])
-                start = end + 1
+        while (end := data.find(b"\n", start)) >= 0:
+            reducer.feed(data[start:end])
+            start = end + 1
         return reducer
 
     @property
@@ -118,19 +116,6 @@ class SessionReducer:
         ledger.state.repaired_length += len(line) + 1
         self._ledger = ledger
         self._lines += 1
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Reducing makes no cycles and keeps nearly all it makes: looking through that for garbage,
-    again and again as it grows, would take a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read_line(line: bytes, number: int) -> JSON:

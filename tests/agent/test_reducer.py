@@ -6,7 +6,6 @@ What each rule refuses stands in `tests/corpus/cases.py`; here is what holds for
 from __future__ import annotations
 
 import copy
-import gc
 import time
 from typing import Any
 
@@ -328,28 +327,6 @@ def test_damaged_bytes_raise_nothing_but_session_errors(name: str, data: st.Data
     else:
         assert printed["error"]["code"] in CODES
         assert 1 <= printed["error"]["line"] <= log.count(b"\n") + 1
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-@pytest.mark.parametrize("damage", [b"", b"[]\n"])
-def test_the_collector_rests_while_a_log_is_read_and_is_as_it_was_afterwards(
-    enabled: bool, damage: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = set()
-    feed = SessionReducer.feed
-
-    def spied(reducer: SessionReducer, line: bytes) -> object:
-        seen.add(gc.isenabled())
-        return feed(reducer, line)
-
-    monkeypatch.setattr(SessionReducer, "feed", spied)
-    before = gc.isenabled()
-    try:
-        (gc.enable if enabled else gc.disable)()
-        inspect(Log().asked().data() + damage)
-        assert (gc.isenabled(), seen) == (enabled, {False})
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 def test_the_cost_of_a_line_does_not_grow_with_the_log() -> None:
