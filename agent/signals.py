@@ -2,6 +2,7 @@
 
 What it promises: `request` does nothing but set a flag and make a descriptor readable, so that it
 is safe in a signal handler and from any thread, and no append is ever cut in two by an exception.
+A signal that comes just before a wait ends it too.
 What it does not do: it makes nothing durable and stops nothing; see `agent.abort`.
 
 Source: session contract, section 6 ("Abort").
@@ -9,6 +10,7 @@ Source: session contract, section 6 ("Abort").
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -18,17 +20,18 @@ ABORTING = (signal.SIGINT, signal.SIGTERM)
 
 
 class AbortSwitch:
-    """Thrown once, for one operation. A context manager, because it holds a descriptor."""
+    """Thrown once, for one operation. A context manager, because it holds two descriptors."""
 
     def __init__(self) -> None:
         self.requested = False
-        self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._fd, self.wakeup_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def request(self) -> None:
         """Ask for the abort. Asking again changes nothing."""
         self.requested = True
-        if self._fd >= 0:
-            os.eventfd_write(self._fd, 1)
+        if self.wakeup_fd >= 0:
+            with contextlib.suppress(BlockingIOError):  # full, so readable
+                os.write(self.wakeup_fd, b"\0")
 
     def fileno(self) -> int:
         """Readable from the first request on, for whoever waits."""
@@ -38,8 +41,9 @@ class AbortSwitch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        fd, self._fd = self._fd, -1
-        os.close(fd)
+        ends, self._fd, self.wakeup_fd = (self._fd, self.wakeup_fd), -1, -1
+        for fd in ends:
+            os.close(fd)
 
 
 @contextmanager
@@ -53,7 +57,13 @@ def aborting_signals() -> Iterator[AbortSwitch]:
         for number in ABORTING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda *_: switch.request())
-        yield switch
+        # The handlers above wait for the interpreter. Where a signal comes as it enters a wait of
+        # the system, only what C writes at once is felt before the wait is over.
+        before = signal.set_wakeup_fd(switch.wakeup_fd, warn_on_full_buffer=False)
+        try:
+            yield switch
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 def end_undisturbed() -> None:

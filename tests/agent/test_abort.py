@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import select
+import stat
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -201,14 +202,17 @@ def test_a_disk_that_takes_no_abort_ends_the_tool_and_loses_nothing(
 ) -> None:
     world.turns = [calls(call("bash", {"command": "echo on > on; sleep 60"})), DONE]
     os.mkfifo(world.root / "on")
+    real = os.write
 
     def throw() -> None:
         (world.root / "on").read_bytes()  # the tool runs
         monkeypatch.setattr("agent.store.os.write", full)
         world.switch.request()
 
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def full(fd: int, data: bytes) -> int:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(fd, data)
 
     thrower = threading.Thread(target=throw)
     thrower.start()

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_a_signal_throws_it_and_raises_nothing(number: signal.Signals) -> None:
         assert switch.requested
         assert readable(switch)
     os.kill(os.getpid(), number)  # after the block: nothing happens
+
+
+@pytest.mark.parametrize("number", ABORTING)
+def test_a_wait_ends_though_no_handler_has_run(number: signal.Signals) -> None:
+    """As where the signal comes between the last look of the interpreter and the wait itself: here
+    another thread takes it, which interrupts no wait of this one."""
+    with aborting_signals() as switch:
+        other = threading.Timer(0.1, signal.raise_signal, [number])
+        other.start()
+        ready, _, _ = select.select([switch], [], [], 20)
+        assert ready == [switch]
+        assert switch.requested
+        other.join()
 
 
 def test_a_signal_that_was_ignored_stays_ignored() -> None:
