@@ -36,7 +36,7 @@ def _reduce_otherwise(lines_of: Callable[[bytes], list[bytes]], *, skip: bool = 
                     raise
         return reducer
 
-    agent.store._reduced = reduced
+    SessionReducer.of = staticmethod(reduced)  # type: ignore[method-assign, assignment]
 
 
 # -- damage ----------------------------------------------------------------------------------------
