@@ -31,10 +31,10 @@ _MEMORY_LEAST_BYTES = 1 << 30  # a container may have little of it
 
 # Kept to what a bare interpreter can do at once. Its stdin ends when the supervisor has its lock,
 # or is gone. The kernel closes a dying lane's files, the lock with them, before it kills the lane's
-# targets, and one of these may make the directory anew: it is gone for good when it is removed once
-# nobody is left who works in it or was given a path of it (HOME).
+# targets, and one of these may make the directory anew: it is gone for good when it is not there
+# and nobody is left who works in it or was given a path of it (HOME).
 _JANITOR = """
-import fcntl, os, select, shutil, sys, time
+import fcntl, os, shutil, sys, time
 root = sys.argv[1]
 os.mkdir(root, 0o700)
 lock = os.open(os.path.join(root, "ALIVE"), os.O_RDONLY | os.O_CREAT)
@@ -52,25 +52,12 @@ def lives_in_it(pid):
             return where.startswith(root) or mine in environment.read()
     except OSError:
         return False
-def users():
-    others = (int(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid())
-    for pid in filter(lives_in_it, others):
-        try:
-            yield os.pidfd_open(pid)
-        except OSError:  # it has ended by now (or a kernel has no pidfd: removed once, then)
-            pass
-while True:
-    living = list(users())
+def is_used():
+    others = (pid for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid())
+    return any(map(lives_in_it, others))
+while (is_used() or os.path.exists(root)) and time.monotonic() < limit:
     shutil.rmtree(root, ignore_errors=True)
-    left = limit - time.monotonic()
-    if not living or left <= 0:
-        break
-    ends = select.poll()
-    for one in living:
-        ends.register(one, select.POLLIN)
-    ends.poll(left * 1000)
-    for one in living:
-        os.close(one)
+    time.sleep(0.01)
 """
 
 
