@@ -175,9 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         @cache
         def limit_s() -> float:
-            seconds = tree.trust(asked.jobs)
-            tree.learn(asked.jobs)
-            return _LIMIT_S + _SLOWER * seconds
+            tree.learn(asked.jobs)  # first: what it leaves out has to be trusted, too
+            return _LIMIT_S + _SLOWER * tree.trust(asked.jobs)
 
         def try_one(mutant: Mutant) -> Result:
             return tree.try_mutant(mutant, asked.jobs, limit_s())
