@@ -91,8 +91,9 @@ class LaneProcess:
             if self._process is None or self._process.poll() is not None:
                 self.close()
                 # A session of its own: Ctrl-C is the keeper's business.
+                root = [str(self._root)] if self._root else []
                 self._process = subprocess.Popen(
-                    [sys.executable, "-c", _SERVE, *([str(self._root)] if self._root else [])],
+                    [sys.executable, "-c", _SERVE, str(os.getpid()), *root],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     start_new_session=True,
@@ -105,14 +106,14 @@ def serve() -> None:
     from chaos.supervise import lane
     from chaos.supervise.workshop import hold, workshop
 
-    keeper = os.getppid()
+    keeper = int(sys.argv[1])  # not asked for here: it may have died before this line
     die_with_parent()
     if os.getppid() != keeper:
-        os._exit(1)  # the keeper died before the line above
+        os._exit(1)
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that prints may get between the answers
     functions = {"baseline": lane.baseline, "explore": lane.explore}
-    given = [contextlib.nullcontext(Path(root)) for root in sys.argv[1:]]
+    given = [contextlib.nullcontext(Path(root)) for root in sys.argv[2:]]
     with given[0] if given else workshop() as root, closing(lane.Lane(root)) as here:
         try:
             hold(root)

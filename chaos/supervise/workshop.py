@@ -13,6 +13,7 @@ Does not end processes of a target: the kill engine's tracees die with their tra
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -129,7 +130,11 @@ def _janitor(root: Path) -> Iterator[None]:
 
 
 def hold(root: Path) -> int:
-    """Keep `root` from the janitor until this process ends. Returns the (close-on-exec) fd."""
+    """Keep `root` from the janitor until this process ends. Returns the (close-on-exec) fd. Raises
+    FileNotFoundError where the janitor was first: its lock is free when it has removed `root`."""
     lock = os.open(root / ALIVE, os.O_RDONLY | os.O_CLOEXEC)
     fcntl.flock(lock, fcntl.LOCK_SH)
+    if os.fstat(lock).st_nlink == 0:
+        os.close(lock)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(root / ALIVE))
     return lock

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from chaos.explore.work import Work
 from chaos.scenario import load_scenario
 from chaos.supervise import lane_process
 from chaos.supervise.lane_process import LaneProcess
+from chaos.supervise.workshop import ALIVE
 from tests.library import scenario_file
 
 
@@ -49,3 +53,18 @@ def test_a_lane_that_is_ended_as_it_starts_does_not_live(
     lane.close()
     (process,) = started
     assert process.returncode == -9
+
+
+def test_a_lane_whose_keeper_died_as_it_started_does_no_work(tmp_path: Path) -> None:
+    """Its first unit is in the pipe already. It is another's child by now: here, ours."""
+    (tmp_path / ALIVE).touch()
+    unit = io.BytesIO()
+    lane_process._send(unit, ("baseline", work()))
+    orphan = subprocess.run(
+        [sys.executable, "-c", lane_process._SERVE, "1", str(tmp_path)],
+        input=unit.getvalue(),
+        capture_output=True,
+        check=False,
+    )
+    assert (orphan.returncode, orphan.stdout, orphan.stderr) == (1, b"", b"")
+    assert [path.name for path in tmp_path.iterdir()] == [ALIVE]

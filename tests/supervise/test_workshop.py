@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from chaos.errors import HarnessError
-from chaos.supervise.workshop import workshop
+from chaos.supervise.workshop import ALIVE, hold, workshop
 
 _HOLDER = """
 import sys
@@ -155,6 +156,19 @@ def test_it_is_in_memory_where_there_is_room_and_nobody_names_another_place(
     monkeypatch.setattr(os, "statvfs", lambda _: size)
     with workshop() as root:
         assert str(root.parent) == place
+
+
+def test_who_comes_after_the_janitor_holds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lane that starts as its supervisor dies: it waits for the lock of a janitor, who removes
+    what it is a lock of."""
+    (tmp_path / ALIVE).touch()
+    opened = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (tmp_path / ALIVE).unlink())
+    with pytest.raises(FileNotFoundError, match=ALIVE):
+        hold(tmp_path)
+    assert len(os.listdir("/proc/self/fd")) == opened
 
 
 def test_nothing_is_left_where_no_janitor_can_start(
