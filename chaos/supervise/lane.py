@@ -39,7 +39,9 @@ class Lane:
     """What outlives a schedule, made when first needed."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root / f"lane-{os.getpid()}"
+        # Of one length whatever the pid, as 9 and 4194304: the path stands in what targets write,
+        # and a torn write is named by its bytes in whichever lane it was found.
+        self.root = root / f"lane-{os.getpid():07}"
         self._token = secrets.token_hex(8)
         self._api_key = f"sk-killpoint-{secrets.token_hex(12)}"
         self._mock: MockProvider | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -44,6 +45,18 @@ def first_logs(explored: Explored) -> list[str]:
     """What the first three launches left. Logs are full of ids: equal ones are of one launch."""
     assert explored.result.evidence is not None
     return [launch.log_after for launch in explored.result.evidence.launches[:3]]
+
+
+def test_the_rooms_of_all_lanes_have_paths_of_one_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found when the pids began anew: `log:header#1/torn@277` of one lane's run was to be made in
+    another lane, whose path was shorter, and its header with it."""
+    lengths = set()
+    for pid in (305, 32761, 4194304):
+        monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
+        lengths.add(len(str(Lane(tmp_path).root)))
+    assert len(lengths) == 1
 
 
 def test_branches_go_on_from_where_an_earlier_one_stood(lane: Lane) -> None:
