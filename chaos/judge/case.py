@@ -119,12 +119,6 @@ class Case:
         code = self.code(outcome)
         return code is not None and launch.exit_code == code and not ended_from_outside(launch)
 
-    def refused_to_begin(self, launch: Launch) -> bool:
-        """Did a launch that was to begin something begin nothing, since it found a change?"""
-        begins = launch.role in ("run", "compact") and bool(launch.changed)
-        idle = self.log(launch.log_after).open_operation is None
-        return begins and idle and self.exited(launch, "blocked")
-
     def has(self, need: Need) -> bool:
         """Is the need met?"""
         match need:

@@ -1,9 +1,9 @@
 """Rule R4: what holds a session up, and what a launch that is held up may do.
 
 A launch is held up by a step whose attempts are used up, or by a change: the scenario changed
-something for it (`Launch.changed`), or a damage made the log say what another version of the
-program would have written. Which reason a change gives is the scenario's to say
-(`Facts.expect_blocked`); without its word, any of the contract's.
+something for it, or for those before it (`chaos.judge.changes`), or a damage made the log say what
+another version of the program would have written. Which reason a change gives is the scenario's to
+say (`Facts.expect_blocked`); without its word, any of the contract's.
 
 Source: session contract, section 5 (questions 4, 10 and 11).
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from chaos.evidence import Exec, Launch, LogWrite
 from chaos.judge.case import Case, Need, Rule, Where, broken
+from chaos.judge.changes import HEADER, changes, is_as_it_was, refused_to_begin
 from chaos.judge.history import Attempt, History
 from chaos.judge.log import LF, Fact
 from chaos.judge.rules_recovery import act, last_line
@@ -40,7 +41,7 @@ def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
         if case.exited(launch, "blocked"):
             yield from _blocked(case, launch)
         elif (went := _in_spite_of(case, launch)) is not None:
-            what = f"a launch went on although {', '.join(launch.changed)}"
+            what = f"a launch went on although {', '.join(changes(case, launch))}"
             expected = f"blocked: {case.evidence.facts.expect_blocked}"
             yield broken("R4", what, expected, went.type, Where(launch, went))
         else:
@@ -64,7 +65,7 @@ def _fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
     before, after = case.log(launch.log_before), case.log(launch.log_after)
     kept, now = before.view.complete, after.view.complete
     last = f"{after.last_fact.type if after.last_fact else 'no fact'} as the last fact"
-    idle = after.open_operation is None and not case.refused_to_begin(launch)
+    idle = after.open_operation is None and not refused_to_begin(case, launch)
     if not now.startswith(kept) or idle:
         expected = "every line kept and the operation open"
         return "a blocked launch changed the session", expected, last
@@ -85,7 +86,7 @@ def _reasons(case: Case, launch: Launch) -> frozenset[str]:
     """What may hold this launch up."""
     attempt = case.log(launch.log_after).open_attempt
     found = {_EXHAUSTED} if attempt is not None and attempt.number == 2 else set()
-    if launch.changed or _says_otherwise(case):
+    if changes(case, launch) or _says_otherwise(case):
         wanted = case.evidence.facts.expect_blocked
         found |= {wanted} if wanted else _REASONS
     return frozenset(found)
@@ -116,26 +117,33 @@ def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
 
 
 def _in_spite_of(case: Case, launch: Launch) -> Fact | None:
-    """The first fact of a launch that the change made for it forbids."""
-    forbidden = _FORBIDDEN.get(case.evidence.facts.expect_blocked or "")
-    if forbidden is None or not launch.changed:
+    """The first fact that goes on, in a launch, with what was written when all was not as now."""
+    goes_on_with = _GOES_ON_WITH.get(case.evidence.facts.expect_blocked or "")
+    if goes_on_with is None or not changes(case, launch):
         return None
     before, after = case.log(launch.log_before), case.log(launch.log_after)
-    written = after.view.facts[len(before.view.facts) :]
-    return next((fact for fact in written if forbidden(after, fact)), None)
+    for fact in after.view.facts[len(before.view.facts) :]:
+        line = goes_on_with(after, fact)
+        if line is not None and not is_as_it_was(case, launch, line):
+            return fact
+    return None
 
 
-def _asks_again(log: History, fact: Fact) -> bool:
+def _first_attempt(log: History, fact: Fact) -> int | None:
+    """Of a second attempt: the line of the first, whose configuration it must have."""
     attempt = _attempt(log, fact)
-    return attempt is not None and attempt.number == 2
+    if attempt is None or attempt.number != 2:
+        return None
+    return log.attempts[log.attempts.index(attempt) - 1].fact.line
 
 
-def _takes_up(log: History, fact: Fact) -> bool:
+def _header(log: History, fact: Fact) -> int | None:
+    """Of a call that is taken up, and of a further step: the header. It names the environment."""
     attempt = _attempt(log, fact)
     if attempt is None:
-        return fact.type == "toolStarted"
+        return HEADER if fact.type == "toolStarted" else None
     earlier = log.attempts[: log.attempts.index(attempt)]
-    return any(known.operation is attempt.operation for known in earlier)
+    return HEADER if any(known.operation is attempt.operation for known in earlier) else None
 
 
 def _redefined(case: Case, launch: Launch) -> Iterator[Violation]:
@@ -161,10 +169,10 @@ def _attempt(log: History, fact: Fact) -> Attempt | None:
     return next((attempt for attempt in log.attempts if attempt.fact is fact), None)
 
 
-# By the reason that must hold it up: the facts that a launch must not write.
-_FORBIDDEN: Mapping[str, Callable[[History, Fact], bool]] = {
-    "configuration_changed": _asks_again,
-    "environment_changed": _takes_up,
+# By the reason that must hold a launch up: what a fact goes on with (a line), if with anything.
+_GOES_ON_WITH: Mapping[str, Callable[[History, Fact], int | None]] = {
+    "configuration_changed": _first_attempt,
+    "environment_changed": _header,
 }
 
 RULES: tuple[Rule, ...] = (

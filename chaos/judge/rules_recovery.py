@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from chaos.evidence import Exec, Launch, LogWrite, Request
 from chaos.judge.case import Case, Need, Rule, Where, broken
+from chaos.judge.changes import refused_to_begin
 from chaos.judge.history import History
 from chaos.judge.rules_damage import names_its_fault, refused
 from chaos.judge.rules_effects import Act, words
@@ -182,7 +183,7 @@ def _demanded(case: Case, launch: Launch) -> tuple[str, str]:
         return "blocked", f"operation {operation.ordinal} is left open"
     last = after.last_operation
     if last is None or _ends(before) == _ends(after):
-        if case.refused_to_begin(launch):
+        if refused_to_begin(case, launch):
             return "blocked", "something was changed"
         return "completed", "there was nothing to do"
     return last.outcome or "completed", f"operation {last.ordinal} {last.outcome}"

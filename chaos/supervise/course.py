@@ -14,12 +14,12 @@ Source: design sections 2 and 3, fault catalogue lesson 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.canonical import image_key
 from chaos.damage import Damage
 from chaos.errors import UsageError
-from chaos.evidence import STEP_ROLES, Evidence, Injected, Launch, Sha, Signal
+from chaos.evidence import STEP_ROLES, Evidence, Injected, Launch, Sha, Signal, Tree
 from chaos.explore.work import Beyond
 from chaos.launch.tracer import trace
 from chaos.points import DAMAGE, POWER_LOSS, Phase, PlannedLaunch, Schedule, told
@@ -29,7 +29,7 @@ from chaos.scenario import Scenario
 from chaos.scenario_events import START, PlannedEvent
 from chaos.supervise.checkpoint import Checkpoint, nodes_of
 from chaos.supervise.disturbed import events_of
-from chaos.supervise.drift import drifted
+from chaos.supervise.drift import changed_paths, drifted, taken_back
 from chaos.supervise.facts import facts_of
 from chaos.supervise.harvest import KeyOf
 from chaos.supervise.losses import lose, unsynced_of
@@ -102,6 +102,8 @@ class Course:
         self.end = ""  # of what the recovery left
         self._step = start.step if start else 0
         self._damaged = False
+        self._changed: Sequence[str] = ()  # paths of the workspace that the launch finds changed,
+        self._unchanged: tuple[Tree, Sequence[str]] = {}, ()  # and files and state before
         self._intervened = -1  # before this launch, the schedule's interventions were made
         for launch in self.launches:
             self.session.found(launch.step, self.recorder.notebook.blobs.get(launch.log_before))
@@ -164,12 +166,14 @@ class Course:
 
     def beyond(self) -> Iterator[Beyond]:
         """The crash images that launches without a kill passed through, in order."""
-        made = self.schedule.launches
+        planned = self.schedule.launches
         for passed in self.recorder.harvest.harvested:
-            roles = [launch.role for launch in self.launches[len(made) : passed.launch + 1]]
-            alive = (PlannedLaunch(role, None) for role in roles[:-1])
-            last = PlannedLaunch(roles[-1], passed.point)
-            yield Beyond(Schedule((*made, *alive, last)), passed.image)
+            # The last launches of a schedule may be named without a kill.
+            *alive, last = (
+                planned[index] if index < len(planned) else PlannedLaunch(launch.role, None)
+                for index, launch in enumerate(self.launches[: passed.launch + 1])
+            )
+            yield Beyond(Schedule((*alive, replace(last, kill=passed.point))), passed.image)
 
     def checkpoint(self) -> Checkpoint:
         """What the last launch left, with its past: a crash image, or the rest between launches."""
@@ -242,6 +246,10 @@ class Course:
         """The keys of the images that kills at this instant would leave: the room is read once."""
         room, blobs = self.stage.room, self.recorder.notebook.blobs
         tree, effects, state = room.tree(blobs), self.recorder.effects(), room.state_files()
+        if self._changed:  # not after the launch, when a kill has ended it
+            tree = taken_back(tree, self._unchanged[0], self._changed)
+            now, before = (dict.fromkeys(names) for names in (state, self._unchanged[1]))
+            state = tuple(sorted(taken_back(now, before, self._changed)))
         events = (*self._events_ahead(), *self._starts_ahead())
 
         def key_of(log: bytes, changed: Mapping[str, Sha]) -> str:
@@ -276,10 +284,14 @@ class Course:
         with_events = self.events and role in STEP_ROLES and not self._damaged
         events = [e for e in self.scenario.events if with_events and e.launch == index + 1]
         events += events_of(self.schedule.of(index), index + 1)
-        how = "warm" if self.stage.launcher else "exec"
-        with drifted(self.stage.room, events, how) as changed:
-            env = {**self.scenario.env, **changed}
+        how, room = "warm" if self.stage.launcher else "exec", self.stage.room
+        self._changed = changed_paths(events)
+        if self._changed:
+            self._unchanged = room.tree(self.recorder.notebook.blobs), room.state_files()
+        with drifted(room, events, how) as variables:
+            env = {**self.scenario.env, **variables}
             launch = self._launch_so(role, step, prompt, events, env)
+        self._changed = ()
         self.launches.append(launch)
         return launch
 

@@ -6,7 +6,8 @@
     move:NAME          the workspace is another directory, beside its own
     clock:-1h          the wall clock
 
-A table of who carries out what, and takes it back. Whether the target must be held up by it, its
+A table of who carries out what, and takes it back: also what the target has put in its place
+meanwhile. Whether the target must be held up by it, its
 contract says, and the scenario (`[expect] blocked`).
 
 The clock is that of libfaketime where a launch is an exec. A warm launch is a Python that was
@@ -17,9 +18,11 @@ neither `datetime.now` nor the tools it starts.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from chaos.errors import ChaosError
 from chaos.scenario_events import PlannedEvent
@@ -27,6 +30,7 @@ from chaos.supervise.room import Room
 
 _LIBRARIES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1")
 _AWAY = "away"  # beside the workspace: what is not there for now
+_Known = TypeVar("_Known")  # what is known of a file
 
 
 @contextmanager
@@ -54,7 +58,6 @@ def _write(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: Ex
     _put_away(room, path, taken_back)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    taken_back.callback(path.unlink, missing_ok=True)
 
 
 def _delete(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
@@ -66,6 +69,15 @@ def _put_away(room: Room, path: Path, taken_back: ExitStack) -> None:
         aside = room.root / f"{_AWAY}-{len(list(room.root.glob(f'{_AWAY}-*')))}"
         path.rename(aside)
         taken_back.callback(aside.rename, path)
+    taken_back.callback(_remove, path)
+
+
+def _remove(path: Path) -> None:
+    """Whatever is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _move(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
@@ -84,6 +96,25 @@ _ACTS: Mapping[str, Callable[[Room, PlannedEvent, dict[str, str], ExitStack], No
     "move": _move,
     "clock": _clock,
 }
+
+
+def changed_paths(events: Iterable[PlannedEvent]) -> tuple[str, ...]:
+    """What the events change in the workspace, relative to it."""
+    paths = {"write": lambda e: e.variable[0], "delete": lambda e: e.argument}
+    return tuple(paths[event.kind](event) for event in events if event.kind in paths)
+
+
+def taken_back(
+    now: Mapping[str, _Known], before: Mapping[str, _Known], paths: Sequence[str]
+) -> dict[str, _Known]:
+    """The files of the workspace as they will be after the launch, when what it found changed is as
+    it was before it. Both by their names."""
+
+    def is_changed(name: str) -> bool:
+        return any(name == path or name.startswith(f"{path.rstrip('/')}/") for path in paths)
+
+    kept = {name: known for name, known in now.items() if not is_changed(name)}
+    return {**kept, **{name: known for name, known in before.items() if is_changed(name)}}
 
 
 def clock_library() -> str | None:

@@ -177,9 +177,9 @@ class Story:
         self._open = None
         return self
 
-    def dead(self) -> Story:
+    def dead(self, **fields: Any) -> Story:
         """The launch ended by its kill, with what was left of it."""
-        return self.end(None, signal=9, killed=True)
+        return self.end(None, signal=9, killed=True, **fields)
 
     def idle(self) -> Story:
         """A resume that does nothing."""

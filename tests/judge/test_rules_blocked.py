@@ -89,6 +89,54 @@ def test_a_second_attempt_when_all_is_as_it_was() -> None:
     assert rules(story, changed=()) == ""
 
 
+def asked_under_a_change() -> Story:
+    """It died before its first request, was resumed with something changed, died in that request,
+    and is resumed as it was at first."""
+    story = Story("deploy it", expect_blocked="configuration_changed")
+    story.launch("run", "log:runStarted#1/after").header().prompt().dead()
+    story.launch("resume", "log:stepAttempt#1/after").attempt().request()
+    return story.dead(changed=CHANGED).launch("resume")
+
+
+def test_what_was_asked_under_a_change_is_held_up_when_that_is_taken_back() -> None:
+    assert rules(asked_under_a_change(), 3, "configuration_changed", changed=()) == ""
+
+
+def test_and_it_is_not_asked_again() -> None:
+    story = asked_under_a_change().attempt(2).request().reply("said").finish()
+    assert rules(story, changed=()) == (
+        "R4: a launch went on although set:AGENT_MODEL=other is taken back: expected blocked: "
+        "configuration_changed, found stepAttempt at launch 3 (resume), line 4, seq 4"
+    )
+
+
+def test_unless_the_change_is_made_again() -> None:
+    story = asked_under_a_change().attempt(2).request().reply("said").finish()
+    assert rules(story) == ""
+
+
+def test_a_change_under_which_nothing_was_written_is_no_cause_later() -> None:
+    story = asked("configuration_changed").end(3, stderr="configuration_changed", changed=CHANGED)
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_nor_is_one_of_an_operation_that_is_over() -> None:
+    story = Story("say it", "again", expect_blocked="configuration_changed")
+    story.launch("run", "log:header#1/after").header().dead()
+    story.launch("run").prompt().attempt().request().reply("said").finish().end(changed=CHANGED)
+    story.launch("run", "log:stepAttempt#1/after").prompt("again").attempt().request().dead()
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_a_session_begun_in_another_environment() -> None:
+    story = Story("deploy it", expect_blocked="environment_changed")
+    story.launch("run", "log:toolStarted[bash]#1/before").header().prompt().attempt().request()
+    story.reply(BASH).intent().dead(changed=CHANGED).launch("resume")
+    assert "found toolStarted at launch 2" in rules(story.intent().effect().result(), changed=())
+
+
 def test_a_call_taken_up_in_another_environment() -> None:
     story = settled("environment_changed").intent().effect().result()
     assert "found toolStarted at launch 2" in rules(story)

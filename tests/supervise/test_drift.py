@@ -8,7 +8,7 @@ from chaos.errors import ChaosError
 from chaos.evidence import Blobs
 from chaos.scenario_events import START, PlannedEvent
 from chaos.supervise import drift
-from chaos.supervise.drift import drifted
+from chaos.supervise.drift import changed_paths, drifted, taken_back
 from chaos.supervise.room import Room
 
 
@@ -71,6 +71,39 @@ def test_it_is_taken_back_whatever_the_launch_raises(room: Room) -> None:
     ):
         raise KeyboardInterrupt
     assert texts(room) == WHOLE
+
+
+@pytest.mark.parametrize("act", ["delete:docs", "delete:notes.txt", "write:docs=now a file"])
+def test_what_the_target_put_in_its_place_is_taken_away(room: Room, act: str) -> None:
+    with drifted(room, events(act), "warm"):
+        for name in ("docs", "notes.txt"):
+            if not (path := room.workspace / name).exists():
+                path.mkdir()
+                (path / "new").write_text("by the target")
+    assert texts(room) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("acts", "now"),
+    [
+        (["write:notes.txt=two"], {"docs/a": "a", "notes.txt": "two", "made": "m"}),
+        (["write:new/b=b"], {**WHOLE, "new/b": "b", "made": "m"}),
+        (["delete:docs/"], {"notes.txt": "one", "docs/new": "by the target", "made": "m"}),
+        (["set:A=b", "move:elsewhere"], {**WHOLE, "made": "m"}),
+    ],
+)
+def test_what_a_kill_would_leave_when_the_change_is_taken_back(
+    acts: list[str], now: dict[str, str]
+) -> None:
+    """What the target did elsewhere stays."""
+    assert taken_back(now, WHOLE, changed_paths(events(*acts))) == {**WHOLE, "made": "m"}
+
+
+def test_only_what_lies_below_a_path_is_changed_by_it() -> None:
+    assert taken_back({"docs2": "mine"}, {"docs": "its"}, ["docs"]) == {
+        "docs2": "mine",
+        "docs": "its",
+    }
 
 
 def test_a_variable_may_hold_any_text(room: Room) -> None:
