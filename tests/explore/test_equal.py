@@ -51,4 +51,4 @@ def test_the_harvest_shows_the_images_that_kills_leave(path: Path) -> None:
     left_out = [r for r in killed.schedules if r.id not in verdicts(harvested)]
     assert all(r.merged_into for r in left_out)  # they lead to nothing new
     assert left_out or path.stem not in PLAIN  # a course may never pass the same image twice
-    assert {r.verdict for r in killed.schedules} == {r.verdict for r in harvested.schedules}
+    assert {r.verdict for r in killed.schedules} == {Verdict.PASS}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -23,6 +28,41 @@ def test_it_is_caught(name: str) -> None:
     found = {violation.id for violation in caught.violations}
     assert bug.rule in found, f"{caught.schedule}: {sorted(found)}"
     assert kills(caught) == bug.depth, caught.schedule
+
+
+def test_each_replaces_what_is_there() -> None:
+    """One that gives the agent a name which it does not have plants nothing."""
+    script = "from tests.planted import test_planted; test_planted.plant_each()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def plant_each() -> None:
+    """Plant every bug in a process of its own; say which names of the agent are new then."""
+    for name, bug in BUGS.items():
+        pid = os.fork()
+        if pid == 0:
+            before = dict(_names())
+            bug.plant()
+            for new, value in _names():
+                # A module may be imported as a bug is planted.
+                if new not in before and not isinstance(value, ModuleType):
+                    print(f"{name}: the agent has no {new}", flush=True)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0, name
+
+
+def _names() -> Iterator[tuple[str, object]]:
+    """What can be replaced in the agent: the names in its modules and in their classes."""
+    modules = [m for name, m in sys.modules.items() if name.partition(".")[0] == "agent"]
+    for module in modules:
+        for name, value in vars(module).items():
+            yield f"{module.__name__}.{name}", value
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                inner = vars(value).items()
+                yield from ((f"{module.__name__}.{name}.{key}", each) for key, each in inner)
 
 
 # rule -> why it has no second, different bug
