@@ -288,7 +288,7 @@ def _how_far(run: argparse.ArgumentParser) -> None:
         "--budget",
         type=seconds,
         metavar="TIME",
-        help="a scenario begins no further level after this time (60s, 2m); default: none",
+        help="time for a scenario (60s, 2m); its first level is whole in any case; default: none",
     )
     run.add_argument(
         "--max-states",

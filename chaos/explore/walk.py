@@ -46,7 +46,7 @@ class Walk:
         self._seen: dict[str, Explored] = {}  # image -> the branch that reached it first
         self._promised: set[str] = set()  # images that a branch of this level is to reach
         self._new: list[Explored] = []  # of the level that is being carried out
-        self._level = 1
+        self.level = 1  # the kills of a schedule that is being carried out
         self._harvested = 0
         self._verified = 0
         self._left = 0
@@ -85,10 +85,10 @@ class Walk:
         parents, self._new = self._new, []
         wanted = [(p.branch.schedule, self._branches(p)) for p in parents]
         self._promised.clear()
-        if self._depth is not None and self._level >= self._depth:
+        if self._depth is not None and self.level >= self._depth:
             self._left += len(parents)
             return []
-        self._level += 1
+        self.level += 1
         return [(prefix, branches) for prefix, branches in wanted if branches]
 
     def stop(self, levels: list[tuple[Schedule, list[Branch]]]) -> None:
@@ -102,7 +102,7 @@ class Walk:
         return Closure(
             complete=left == 0,
             states=len(self._seen),
-            depth=self._level - self._stopped,
+            depth=self.level - self._stopped,
             harvested=self._harvested,
             verified=self._verified,
             left=left,

@@ -5,7 +5,6 @@ Pure bookkeeping between the walk (which chooses) and the pool (which carries ou
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +57,7 @@ class Progress:
             verify=self._verifies,
         )
         self._phases = tuple(phases)
-        self._started = time.monotonic()
+        self._spent_s = 0.0  # of all lanes
         self._references: tuple[Evidence, ...] = ()
         self._notes: tuple[str, ...] = ()
         self._results: dict[int, list[ScheduleResult]] = {}
@@ -109,6 +108,7 @@ class Progress:
     def take(self, unit: Unit, explored: Sequence[Explored]) -> list[ScheduleResult]:
         """A unit is done."""
         del self._open[unit.number]
+        self._spent_s += sum(e.result.seconds for e in explored)
         # Only the walk may turn a result into an error, and it must hear of units in their order
         # to choose the same schedules whatever the number of jobs.
         self._results[unit.number] = [e.result for e in explored]
@@ -140,9 +140,12 @@ class Progress:
         return not self._open
 
     def out_of_time(self) -> bool:
-        """Has the budget of the walk run out?"""
+        """Is the time used up that the scenario may take? What its lanes do side by side counts
+        once, what other scenarios do does not. The first level is always whole."""
         budget_s = self.options.budget_s
-        return budget_s is not None and time.monotonic() - self._started > budget_s
+        if budget_s is None or self._walk.level == 1:
+            return False
+        return self._spent_s > budget_s * self.options.jobs
 
     def result(self) -> ScenarioResult:
         """What there is now: of a sweep that was interrupted, what is still open is left."""

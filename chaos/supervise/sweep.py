@@ -89,7 +89,8 @@ class _Sweep:
         self.listener = listener
         self.progress = [Progress(scenario, options) for scenario in scenarios]
         self.whole: Whole = nullcontext  # around what is not to be done by half
-        self._then: dict[Future[Any], Callable[[Future[Any]], None]] = {}
+        # What is being done: for whom, and what comes then.
+        self._then: dict[Future[Any], tuple[Progress, Callable[[Future[Any]], None]]] = {}
         self._stopping = False
 
     def all(self) -> None:
@@ -97,12 +98,13 @@ class _Sweep:
             for progress in self.progress:
                 self.listener.scenario_started(progress.scenario.name)
                 future = self.lanes.baseline(progress.baseline())
-                self._then[future] = partial(self._baseline_done, progress)
+                self._then[future] = progress, partial(self._baseline_done, progress)
         while self._then:
             done, _ = wait(self._then, return_when=FIRST_COMPLETED)
             with self.whole():
                 for future in done:
-                    self._then.pop(future)(future)
+                    _, then = self._then.pop(future)
+                    then(future)
 
     def result(self, seconds: float, *, interrupted: bool = False) -> SweepResult:
         """What there is now."""
@@ -134,18 +136,21 @@ class _Sweep:
             for result in progress.take(unit, explored):
                 self.listener.schedule_done(progress.scenario.name, result)
                 if self.options.fail_fast and result.verdict is not Verdict.PASS:
-                    self._stop()
+                    self._stopping = True
+                    self._cancel(self.progress)
+            if progress.out_of_time():
+                self._cancel([progress])
         self._level_done(progress)
 
     def _level_done(self, progress: Progress) -> None:
         if progress.level_is_done:
             self._go_on(progress, progress.next_level())
 
-    def _stop(self) -> None:
-        """Fail fast: what has not begun is not carried out."""
-        self._stopping = True
-        for future in self._then:
-            future.cancel()
+    def _cancel(self, whose: Sequence[Progress]) -> None:
+        """What has not begun for these scenarios is not carried out."""
+        for future, (progress, _) in self._then.items():
+            if progress in whose:
+                future.cancel()
 
     def _go_on(self, progress: Progress, units: list[Unit]) -> None:
         """Submit a further level, where time is left for it."""
@@ -164,7 +169,7 @@ class _Sweep:
             self.listener.schedules_planned(progress.scenario.name, more)
         for unit in units:
             future = self.lanes.unit(unit.work)
-            self._then[future] = partial(self._unit_done, progress, unit)
+            self._then[future] = progress, partial(self._unit_done, progress, unit)
         if not units:
             self.listener.scenario_done(progress.result())
 

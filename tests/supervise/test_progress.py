@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
+from chaos.explore.work import Branch, Explored
 from chaos.options import Silent
-from chaos.results import ScheduleResult
+from chaos.points import Schedule
+from chaos.results import ScheduleResult, Verdict
 from chaos.scenario import load_scenario
+from chaos.supervise.progress import Progress
 from chaos.supervise.sweep import sweep
 from tests.library import scenario_file
 from tests.planted.support import options
@@ -61,3 +66,41 @@ def test_a_scenario_that_was_never_begun_is_not_closed() -> None:
     found = sweep(scenarios, options(depth=None, jobs=1), Impatient(1)).scenarios
     assert [scenario.closure.complete for scenario in found] == [False, False]
     assert any(scenario.schedules == () for scenario in found)  # whichever came second
+
+
+def test_a_scenario_goes_as_far_as_its_own_time_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level is cut in the middle, and of this scenario only."""
+    scenarios = [
+        load_scenario(scenario_file(name))
+        for name in ("deploy-is-never-repeated", "streamed-calls")
+    ]
+    (first,) = sweep(scenarios[:1], options(), Silent()).scenarios
+
+    def out_of_time(self: Progress) -> bool:
+        taken = sum(map(len, self._results.values()))
+        return self.scenario is scenarios[0] and taken > len(first.schedules)
+
+    monkeypatch.setattr(Progress, "out_of_time", out_of_time)
+    cut, whole = sweep(scenarios, options(depth=None), Silent()).scenarios
+    assert whole.closure.complete
+    assert not cut.closure.complete
+    assert cut.closure.left > 0
+    assert len(first.schedules) < len(cut.schedules) < 100  # of 158
+
+
+def test_what_is_done_side_by_side_counts_once_and_the_first_level_is_whole() -> None:
+    scenario = load_scenario(scenario_file("plain-answer"))
+    progress = Progress(scenario, options(depth=None, budget_s=2.0, jobs=2))
+
+    def takes(seconds: float) -> bool:
+        (unit,) = progress._units([(Schedule(), [])])
+        branch = Branch("b", Schedule())
+        result = ScheduleResult("b", "", Verdict.PASS, (), "", 0, 0, seconds)
+        progress.take(unit, [Explored(branch, result, "")])
+        return progress.out_of_time()
+
+    assert not takes(3.0)
+    assert not takes(1.0)
+    assert progress.next_level() == []
+    assert not progress.out_of_time()
+    assert takes(0.1)
