@@ -16,7 +16,7 @@ from chaos.explore.work import Branch, Explored, Work
 from chaos.judge import RULES
 from chaos.judge.applicable import not_applicable
 from chaos.options import FAULTS, SweepOptions
-from chaos.points import POWER_LOSS, Schedule
+from chaos.points import POWER_LOSS, Schedule, Scope
 from chaos.results import Closure, ScenarioResult, ScheduleResult, Verdict
 from chaos.scenario import Scenario
 from chaos.supervise import losses
@@ -28,6 +28,7 @@ from chaos.supervise.schedules import points_of, schedule_id
 # Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
 # share out among lanes.
 BLOCK = 12
+_BY_CHANCE = "since how far the processes come that it spares is chance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,12 @@ class Progress:
         self.error = ""
         self._open: dict[int, Unit] = {}  # what is being carried out, by number
         phases = options.phases or scenario.kill.phases
+        # What lives on does more or less by chance, so that an image cannot be made again.
+        self._by_chance = scenario.kill.scope in (Scope.PROCESS, Scope.GROUP)
+        self._depth = 1 if self._by_chance else options.depth
         self._walk = Walk(
             lambda schedule: schedule_id(scenario.name, schedule),
-            depth=options.depth,
+            depth=self._depth,
             phases=phases,
             kill_all=options.kill_all,
             max_states=options.max_states,
@@ -83,6 +87,9 @@ class Progress:
         if idle and not self._notes:
             self._notes = (f"--faults {self.options.faults} finds nothing to do here",)
         self._notes += tuple(unsteady(references[0]))
+        if self._by_chance and self.options.depth != 1:
+            scope = self.scenario.kill.scope
+            self._notes += (f'[kill] scope = "{scope}": one kill a schedule, {_BY_CHANCE}',)
         return self._units(self._blocks(groups))
 
     def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
@@ -168,7 +175,7 @@ class Progress:
                 tuple(branches),
                 prefix,
                 self._references,
-                harvest=self.options.depth != 1,
+                harvest=self._depth != 1,
                 torn=self.options.torn,
                 keep=self.options.keep,
                 fail_fast=self.options.fail_fast,
