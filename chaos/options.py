@@ -39,7 +39,7 @@ class SweepOptions:
     verify_dedup: float = 0.0  # share of known images that are judged again and compared
     shard: tuple[int, int] = (1, 1)  # (I, N): the I-th of N parts of the first level
     kill_all: bool = False  # make every kill, also where a harvest shows a known image
-    keep: bool = False  # keep the evidence of passing schedules too
+    keep: bool = False  # keep the evidence of all schedules
 
 
 class Listener(Protocol):

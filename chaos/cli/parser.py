@@ -335,9 +335,7 @@ def _what_is_told(run: argparse.ArgumentParser) -> None:
     how_much = run.add_mutually_exclusive_group()
     how_much.add_argument("-q", "--quiet", action="store_true", help="only failures and the sums")
     how_much.add_argument("-v", "--verbose", action="store_true", help="every schedule too")
-    run.add_argument(
-        "--keep", action="store_true", help="keep the evidence of passing schedules too"
-    )
+    run.add_argument("--keep", action="store_true", help="keep the evidence of all schedules")
     run.add_argument("--json", type=file, metavar="FILE", help="write the JSON report; - is stdout")
     run.add_argument(
         "--junit", type=file, metavar="FILE", help="write a JUnit XML report; - is stdout"

@@ -4,7 +4,7 @@
     DIR/report.json, report.txt      the same for scripts, and as it was printed
     DIR/UNFINISHED                   until then, and where it was killed
     DIR/failures/ID.json             a schedule that did not pass: for `chaos replay`
-    DIR/failures/ID/                 its evidence: for `chaos judge`
+    DIR/failures/ID/                 its evidence: for `chaos judge`; of each fault the smallest ten
     DIR/passed/ID/                   the evidence of a schedule that passed, where it was kept
 
 Promises: a folder that is not empty and is no such report is refused and left alone, and so is one
@@ -30,6 +30,7 @@ from chaos.report.failure import Failure, write_failure
 from chaos.report.json_ import json_report
 from chaos.report.known import Known
 from chaos.report.text import text_report
+from chaos.report.triage import with_evidence
 from chaos.results import ScenarioResult, SweepResult, Verdict
 from chaos.saved import save_evidence
 from chaos.scenario import Scenario
@@ -108,9 +109,10 @@ class ReportFolder:
 
     def _add(self, scenario: Scenario, done: ScenarioResult) -> None:
         self._begin()
+        kept = with_evidence(done, everything=self.options.keep)
         for result in results_of(done):
             place = "passed" if result.verdict is Verdict.PASS else "failures"
-            if result.evidence is not None:
+            if result.evidence is not None and result.id in kept:
                 save_evidence(result.evidence, self.path / place / result.id)
             if result.verdict is not Verdict.PASS:
                 file = self.path / place / f"{result.id}.json"

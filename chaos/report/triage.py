@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from chaos.damage import Damage
 from chaos.evidence import Evidence, Launch
@@ -31,7 +32,7 @@ from chaos.judge import RULES, judge
 from chaos.judge.history import history_of, tool_calls
 from chaos.judge.log import LF, read_log
 from chaos.points import DAMAGE, Phase, Schedule, told
-from chaos.report.counts import results_of
+from chaos.report.counts import results_of, unproven
 from chaos.report.timeline import log_at, number_in
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
 
@@ -45,6 +46,7 @@ END = "end"  # of a launch
 UNREADABLE = "unreadable"
 UNREAD = "unread"  # a session that tells no facts
 UNKNOWN = "unknown"
+KEPT = 10  # schedules of a fault whose evidence is put on disk: half a megabyte each
 
 # The first row of a rule: it may have others, for sessions that are not read.
 _PLACE_OF_RULE = {rule.id: place for place, rule in reversed([*enumerate(RULES)])}
@@ -98,6 +100,17 @@ def faults_of_all(sweep: SweepResult) -> tuple[Fault, ...]:
         for fault in faults_of(scenario):
             groups.setdefault(fault.fingerprint, []).extend(fault.results)
     return _faults(groups)
+
+
+def with_evidence(scenario: ScenarioResult, *, everything: bool) -> frozenset[str]:
+    """The ids of the schedules whose evidence is put on disk: of each fault the smallest ones, or
+    `everything` there is."""
+    results = results_of(scenario)
+    most = None if everything else KEPT
+    groups = [*(fault.results for fault in faults_of(scenario)), *unproven(results)]
+    broken = ((r.id for r in group if r.evidence is not None) for group in groups)
+    passed = (r.id for r in results if r.verdict is Verdict.PASS and r.evidence is not None)
+    return frozenset((*passed, *(ident for ids in broken for ident in islice(ids, most))))
 
 
 def simplicity(schedule: Schedule) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaos.errors import HarnessError, UsageError
+from chaos.options import SweepOptions
 from chaos.report.failure import read_failure
 from chaos.report.folder import UNFINISHED, ReportFolder, evidence_folders
 from chaos.results import Verdict
@@ -50,6 +51,25 @@ def test_evidence_that_was_kept_is_found(tmp_path: Path) -> None:
     report.add(sample.scenario(), sample.scenario_result(kept, sample.violated()))
     names = [path.relative_to(tmp_path).as_posix() for path in evidence_folders(tmp_path)]
     assert names == [f"failures/{sample.violated().id}", "passed/kept"]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(False, 10), (True, 12)])
+def test_of_a_fault_the_smallest_schedules_leave_their_evidence(
+    tmp_path: Path, keep: bool, kept: int
+) -> None:
+    """A sweep with a thousand failures must not fill the disk; each can be replayed."""
+    report = ReportFolder(tmp_path, options=SweepOptions(keep=keep))
+    report.prepare()
+    alike = [replace(sample.violated(), id=f"alike-{number:02}") for number in range(12)]
+    sweep = sample.sweep_result(sample.passed(), *alike)
+    report.add(sample.scenario(), sweep.scenarios[0])
+    report.finish(sweep)
+    found = [path.name for path in evidence_folders(tmp_path)]
+    assert found == [result.id for result in alike[:kept]]
+    assert len(list((tmp_path / "failures").glob("*.json"))) == 12
+    page = (tmp_path / "report.html").read_text()
+    rows = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert sum(row[-1] for row in rows["scenarios"][0]["schedules"]) == kept
 
 
 def test_an_older_report_makes_room_when_there_is_something_to_write(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.page.gaps import gaps_of
 from chaos.report.page.images import graph_of
 from chaos.report.page.story import LANES, story_of
-from chaos.report.triage import faults_of_all
+from chaos.report.triage import faults_of_all, with_evidence
 from chaos.report.visible import visible
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
@@ -120,6 +120,7 @@ def _scenario(
     scenario: ScenarioResult, group_of: Mapping[str, int], options: SweepOptions
 ) -> dict[str, Any]:
     results = results_of(scenario)
+    kept = with_evidence(scenario, everything=options.keep)
     index = {result.id: number for number, result in enumerate(results)}
     cells = [cell_of(Schedule.parse(result.schedule)) for result in results]
     expected = scenario.points if options.faults == FAULTS[0] else ()
@@ -135,7 +136,7 @@ def _scenario(
         "points": len(scenario.points),
         "rows": [[row.heading, visible(row.place, 200), row.kills] for row in rows],
         # One schedule: id, schedule, verdict, row, column, label, kills, exact, seconds, merged
-        # into, group, broken rules, what is said of it, whether it has evidence of its own.
+        # into, group, broken rules, what is said of it, whether its evidence is on disk.
         "schedules": [
             [
                 result.id,
@@ -151,7 +152,7 @@ def _scenario(
                 group_of.get(result.id, -1),
                 list(dict.fromkeys(violation.id for violation in result.violations)),
                 _said(result),
-                int(result.evidence is not None),
+                int(result.id in kept),
             ]
             for result, cell in zip(results, cells, strict=True)
         ],

@@ -68,7 +68,7 @@ function evidenceOf(one) {
       command(`chaos judge ${quoted(inFolder(`${place}/${one.id}`))}`));
   }
   if (one.verdict === 'PASS') return h('p', { class: 'evidence' }, 'It broke no rule. The evidence of schedules that pass is kept with --keep.');
-  return null;
+  return h('p', { class: 'evidence' }, 'Its evidence is not here: that of the smallest schedules of each fault is kept, and with --keep all. A replay makes it again.');
 }
 
 function storyShown(one, { story, of }) {
