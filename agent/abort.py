@@ -14,6 +14,7 @@ Source: session contract, section 6 ("Abort").
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable, Mapping
 
 from agent import new_facts
@@ -60,9 +61,14 @@ class Abort:
             poll.register(fd, wanted)
         if not self.durable:
             poll.register(self._switch.fileno(), select.POLLIN)
-        ready = {fd for fd, _ in poll.poll(None if timeout_s is None else timeout_s * 1000)}
-        self.heed()
-        return ready & events.keys()
+        until = time.monotonic() + (timeout_s or 0)
+        while True:
+            left_ms = None if timeout_s is None else max(until - time.monotonic(), 0) * 1000
+            ready = {fd for fd, _ in poll.poll(left_ms)}
+            self.heed()
+            if ready != {self._switch.fileno()} or self._switch.requested:
+                return ready & events.keys()
+            self._switch.forget()
 
 
 def abort_of(operation: Run | Compaction) -> NewFact:

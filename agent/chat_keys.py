@@ -26,7 +26,7 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from agent.signals import ABORTING, AbortSwitch
+from agent.signals import ABORTING, AbortSwitch, woken_by_signals
 
 _ESCAPE = b"\x1b"
 # What keys other than Esc send: cursor and function keys (CSI, SS3), then Alt with a key.
@@ -51,6 +51,7 @@ class Interruptions:
     def __enter__(self) -> Interruptions:
         with contextlib.ExitStack() as undo:
             undo.enter_context(self.switch)
+            undo.enter_context(woken_by_signals(self.switch))
             for number in ABORTING:
                 _handle(undo, number, self._leave)
             self._watch_keys(undo)

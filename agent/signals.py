@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ABORTING = (signal.SIGINT, signal.SIGTERM)
+_CHUNK = 1 << 16
 
 
 class AbortSwitch:
@@ -34,8 +35,14 @@ class AbortSwitch:
                 os.write(self.wakeup_fd, b"\0")
 
     def fileno(self) -> int:
-        """Readable from the first request on, for whoever waits."""
+        """Readable from the first request on, for whoever waits; and, until `forget`, when another
+        signal was handled."""
         return self._fd
+
+    def forget(self) -> None:
+        """What made it readable was no request. A handler that is still to run makes it so anew."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._fd, _CHUNK)
 
     def __enter__(self) -> AbortSwitch:
         return self
@@ -57,13 +64,20 @@ def aborting_signals() -> Iterator[AbortSwitch]:
         for number in ABORTING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda *_: switch.request())
-        # The handlers above wait for the interpreter. Where a signal comes as it enters a wait of
-        # the system, only what C writes at once is felt before the wait is over.
-        before = signal.set_wakeup_fd(switch.wakeup_fd, warn_on_full_buffer=False)
-        try:
+        with woken_by_signals(switch):
             yield switch
-        finally:
-            signal.set_wakeup_fd(before)
+
+
+@contextmanager
+def woken_by_signals(switch: AbortSwitch) -> Iterator[None]:
+    """Every signal that has a handler ends a wait for the switch. Handlers themselves wait for the
+    interpreter: where a signal comes as it enters a wait of the system, only what C writes at once
+    is felt before the wait is over. Main thread only."""
+    before = signal.set_wakeup_fd(switch.wakeup_fd, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
 
 
 def end_undisturbed() -> None:

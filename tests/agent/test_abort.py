@@ -10,8 +10,10 @@ import errno
 import json
 import os
 import select
+import signal
 import stat
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -256,6 +258,19 @@ def test_a_wait_ends_at_once_when_the_switch_is_thrown_and_the_abort_is_durable_
         assert abort.wait({reader: select.POLLIN}, 10) == {reader}
     os.close(reader)
     os.close(writer)
+
+
+def test_another_signal_ends_no_wait() -> None:
+    """A key that is no Esc, say: it wakes the wait, which goes on for the time that is left."""
+    log = Log()
+    with AbortSwitch() as switch:
+        abort = Abort(switch, lambda: log.operation, log.commit)
+        os.write(switch.wakeup_fd, bytes([signal.SIGIO]))
+        began = time.monotonic()
+        assert abort.wait({}, 0.2) == set()
+        assert 0.2 <= time.monotonic() - began < 10
+        assert not select.select([switch], [], [], 0)[0]  # no busy loop
+    assert not log.facts
 
 
 def test_an_idle_session_has_nothing_to_abort() -> None:

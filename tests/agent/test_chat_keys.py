@@ -8,6 +8,7 @@ import select
 import signal
 import termios
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -38,8 +39,13 @@ def _terminal() -> Iterator[Terminal]:
 
 
 def thrown(work: Interruptions, timeout_s: float = 5) -> bool:
-    """Wait as the agent waits: on the switch."""
-    return bool(select.select([work.switch], [], [], timeout_s)[0])
+    """Wait as the agent waits: on the switch, and not for other signals."""
+    until = time.monotonic() + timeout_s
+    while select.select([work.switch], [], [], max(until - time.monotonic(), 0))[0]:
+        if work.switch.requested:
+            return True
+        work.switch.forget()
+    return False
 
 
 def test_esc_throws_the_switch_and_does_not_end_the_program(terminal: Terminal) -> None:
@@ -79,6 +85,17 @@ def test_other_keys_do_nothing(terminal: Terminal, keys: bytes) -> None:
         terminal.press(keys)
         terminal.press(keys)
         assert not thrown(work, 0.15)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_wait_ends_though_no_handler_has_run(terminal: Terminal, number: signal.Signals) -> None:
+    """Another thread takes the signal, which interrupts no wait of this one."""
+    with Interruptions(terminal.device) as work:
+        other = threading.Timer(0.1, signal.raise_signal, [number])
+        other.start()
+        assert thrown(work, 20)
+        assert work.leaving
+        other.join()
 
 
 def test_a_sequence_that_comes_in_two_pieces_is_no_esc(terminal: Terminal) -> None:
