@@ -45,6 +45,17 @@ class ScheduleResult:
     seconds: float
     merged_into: str | None = None  # id of the schedule that judged the same crash image to its end
     evidence: Evidence | None = None  # kept for everything but PASS
+    inherited: int = 0  # of its kills, those that made the image it starts from: others' too
+
+    @property
+    def made(self) -> int:
+        """The kills that it made itself. Over all schedules no kill is counted twice."""
+        return self.kills - self.inherited
+
+    @property
+    def made_exact(self) -> int:
+        """Of these, proven exact."""
+        return max(self.exact - self.inherited, 0)
 
 
 @dataclass(frozen=True, slots=True)

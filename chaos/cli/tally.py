@@ -57,8 +57,8 @@ class Tally:
         """A schedule is judged."""
         track = self.tracks[name]
         track.done += 1
-        track.kills += result.kills
-        self.kills += result.kills
+        track.kills += result.made
+        self.kills += result.made
         self.verdicts[result.verdict] += 1
 
     def end(self, name: str) -> None:

@@ -18,7 +18,7 @@ class Counts:
     """The `summary` of design section 7. Verdicts count schedules, not broken rules."""
 
     schedules: int
-    kills: int  # carried out
+    kills: int  # carried out; one that many schedules go on from counts once
     exact: int  # of these, proven exact by the judge
     passed: int
     violations: int
@@ -54,8 +54,8 @@ def count(results: Iterable[ScheduleResult]) -> Counts:
     verdicts = Counter(result.verdict for result in everything)
     return Counts(
         schedules=len(everything),
-        kills=sum(result.kills for result in everything),
-        exact=sum(result.exact for result in everything),
+        kills=sum(result.made for result in everything),
+        exact=sum(result.made_exact for result in everything),
         passed=verdicts[Verdict.PASS],
         violations=verdicts[Verdict.VIOLATION],
         inconclusive=verdicts[Verdict.INCONCLUSIVE],

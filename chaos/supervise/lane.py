@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.errors import ChaosError, HarnessError, ScenarioError, UsageError
-from chaos.evidence import Evidence
+from chaos.evidence import Evidence, Kill
 from chaos.explore.work import Branch, Explored, Work
 from chaos.judge import judge
 from chaos.launch.warm import WarmLauncher
@@ -187,11 +187,12 @@ def _once(
     lane: Lane, work: Work, branch: Branch, places: _Places, judged: dict[str, str]
 ) -> tuple[Course, ScheduleResult]:
     started = time.monotonic()
+    start = places.nearest(branch.schedule)
     course = Course(
         lane.stage(work.scenario.target, work.launch),
         work.scenario,
         branch.schedule,
-        start=places.nearest(branch.schedule),
+        start=start,
         harvest=work.harvest,
         torn=work.torn,
     )
@@ -202,6 +203,8 @@ def _once(
         made = course.run(judged.get, ends.__contains__, places.note)
     evidence = replace(made, references=work.references)
     result = conclude(branch.id, evidence, time.monotonic() - started, keep=work.keep)
+    if start is not None:
+        result = replace(result, inherited=sum(isinstance(e, Kill) for e in start.events))
     if result.verdict is not Verdict.PASS:
         course.stage.room.require_space()
     if result.verdict is Verdict.PASS and evidence.merged_into is None and course.end:

@@ -39,8 +39,8 @@ def _rate(result: SweepResult) -> float:
 
 def _figures(name: str, result: SweepResult, least: float | None = None) -> Iterator[Figure]:
     schedules = sum(len(s.schedules) for s in result.scenarios)
-    kills = sum(r.kills for s in result.scenarios for r in s.schedules)
-    exact = sum(r.exact for s in result.scenarios for r in s.schedules)
+    kills = sum(r.made for s in result.scenarios for r in s.schedules)
+    exact = sum(r.made_exact for s in result.scenarios for r in s.schedules)
     yield Figure(f"{name}: schedules", schedules, "schedules")
     yield Figure(f"{name}: kills proven exact", 100 * exact / kills, "percent", least=100)
     yield Figure(f"{name}: rate", schedules / result.seconds, "a second", least=least)

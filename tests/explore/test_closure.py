@@ -13,6 +13,7 @@ import pytest
 
 from chaos.evidence import Evidence
 from chaos.judge.log import read_log
+from chaos.report.counts import count
 from chaos.results import Verdict
 from chaos.scenario import load_scenario
 from tests.explore.model import Log, Turns, closure
@@ -40,6 +41,11 @@ def test_it_has_exactly_the_images_of_the_model(name: str, turns: Turns, images:
     assert scenario.error == ""
     assert {r.verdict for r in scenario.schedules} == {Verdict.PASS}
     assert (scenario.closure.complete, scenario.closure.left) == (True, 0)
+    # Each made one kill itself, at the image that others led to.
+    ends_in_a_kill = sum(r.kills > 0 for r in scenario.schedules)
+    counts = count(scenario.schedules)
+    assert (counts.kills, counts.exact) == (ends_in_a_kill, ends_in_a_kill)
+    assert sum(r.kills for r in scenario.schedules) > counts.kills
 
     found = {image for r in scenario.schedules if r.kills for image in [image_of(r.evidence)]}
     expected, _ = closure(turns)

@@ -17,6 +17,14 @@ def test_verdicts_count_schedules_and_kills_are_added() -> None:
     assert (counts.passed, counts.violations, counts.inconclusive, counts.errors) == (1, 1, 1, 0)
 
 
+def test_a_kill_that_many_schedules_go_on_from_counts_once() -> None:
+    first = replace(sample.passed(), kills=1, exact=1)
+    further = replace(first, kills=3, exact=3, inherited=2)
+    doubtful = replace(further, exact=0)
+    counts = count([first, further, further, doubtful])
+    assert (counts.kills, counts.exact) == (4, 3)
+
+
 def test_a_scenario_that_failed_as_a_whole_counts_as_an_error() -> None:
     (result,) = results_of(sample.scenario_result(error="the target does not start"))
     assert result.verdict is Verdict.HARNESS_ERROR
