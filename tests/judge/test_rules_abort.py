@@ -59,6 +59,13 @@ def test_what_the_death_of_the_target_cancels_is_not_its_doing() -> None:
     assert broken(story.evidence()) == []
 
 
+def test_it_hides_nothing_that_a_later_launch_cancels() -> None:
+    story = Story("say it").launch("run", "log:abortRequested#1/before").header().prompt()
+    story.attempt().held().signal().cut_off().abort().dead().launch("resume").attempt(2).held()
+    story = stopped(story.signal().cut_off().abort())
+    assert "L11" in ids(story.evidence())
+
+
 def test_an_abort_after_a_crash() -> None:
     story = Story("deploy it", steps=("run", "abort"))
     story.launch("run", "log:toolResult[bash]#1/before").header().prompt().attempt().request()

@@ -49,8 +49,8 @@ def test_it_is_opened_and_mended() -> None:
 @pytest.mark.parametrize("stderr", ["", "corrupt session", "MALFORMED_JSON at line 30", "line 3"])
 def test_it_does_not_say_what_is_wrong(stderr: str) -> None:
     (message,) = broken(end(damaged(plain()), stderr=stderr).evidence())
-    expected = "R2: a corrupt session does not say what is wrong: expected MALFORMED_JSON at line 3"
-    assert message.startswith(expected)
+    what = "R2: a corrupt session does not say what is wrong: expected MALFORMED_JSON at line 3"
+    assert message == f"{what}, found {stderr or 'no word'} at launch 2 (resume)"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,11 @@ def test_it_is_acted_upon(act: Callable[[Story], Story], found: str) -> None:
         "R1: a corrupt session was acted upon: expected nothing to happen: MALFORMED_JSON at line "
         f"3, found {found} at launch 2 (resume)" in messages
     )
+
+
+def test_what_each_launch_after_the_damage_did_counts() -> None:
+    story = end(damaged(plain()).request()).launch("idle").end(4, stderr=REFUSAL)
+    assert "R1: a corrupt session was acted upon" in "; ".join(broken(story.evidence()))
 
 
 @pytest.mark.parametrize("change", [lambda s: s.cut(20), lambda s: s.append(b"{}\n")])

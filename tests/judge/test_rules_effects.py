@@ -101,6 +101,15 @@ def test_e2_and_e4_a_call_recorded_never_is_run_again() -> None:
     ]
 
 
+def test_e2_whatever_a_call_before_it_did() -> None:
+    """A safe one may happen again, and hides nothing."""
+    story = Story("deploy it").launch("run").header().prompt().attempt().request()
+    story.reply(BASH, ("bash", {"command": "echo again"}))
+    story.intent(replay="safe").exec().effect("read").result()
+    story.intent(1).exec("bash", "-c", "echo again").effect("again").effect("again").result(1)
+    assert "E2" in ids(story.dead().evidence())
+
+
 def test_e2_as_often_as_the_reference_is_right() -> None:
     def twice() -> Story:
         return called().intent().exec().effect("a").effect("a").result()

@@ -6,6 +6,8 @@ from typing import Any
 
 from tests.judge.build import BASH, Story, broken, ids
 
+FORGETTING = [{"role": "user", "content": "deploy it"}]
+
 
 def deployed(outcome: str | None = None) -> Story:
     """bash deployed, and its result is durable; a request is still to come."""
@@ -40,5 +42,17 @@ def test_a_request_that_cannot_be_read_hides_no_later_one() -> None:
     story = deployed().attempt().request(body=b"[]").step_failed().finish("failed").end(1)
     assert "E6" not in ids(story.evidence())
     story = deployed().attempt().request(body=b"[]").reply(BASH).intent().result().attempt()
-    forgetting = [{"role": "user", "content": "deploy it"}]
-    assert "E6" in ids(story.request(messages=forgetting).dead().evidence())
+    assert "E6" in ids(story.request(messages=FORGETTING).dead().evidence())
+
+
+def test_a_summary_that_failed_hides_no_later_request() -> None:
+    story = deployed().attempt().request().reply("deployed").finish().compact(1).attempt()
+    story.request().step_failed().finish("failed").prompt("again").attempt()
+    assert "E6" in ids(story.request(messages=FORGETTING).dead().evidence())
+
+
+def test_a_summary_of_before_a_call_excuses_nothing() -> None:
+    story = Story("hello", "deploy it").launch("run").header().prompt().attempt().request()
+    story.reply("hi").finish().compact(1).attempt().request().summarised().finish()
+    story.prompt("deploy it").attempt().request().reply(BASH).intent().exec().effect().result()
+    assert "E6" in ids(story.attempt().request(messages=FORGETTING).dead().evidence())

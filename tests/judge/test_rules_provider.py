@@ -81,6 +81,11 @@ SAID = '{"role": "user", "content": "deploy it"}'
             f"message 2 of the context is not the log's: expected no message, found {SAID}",
         ),
         (
+            [USER, USER, USER],
+            SYSTEM,
+            f"message 2 of the context is not the log's: expected no message, found {SAID}",
+        ),
+        (
             [USER],
             None,
             f"no system message: expected one, as the first message, found {SAID}",

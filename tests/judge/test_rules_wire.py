@@ -26,6 +26,12 @@ def killed_at_the_request(**facts: Any) -> WireStory:
     return WireStory("ship it", **facts).launch("run").ask(answered=False, status=0).die()
 
 
+def asked_twice_then_silent() -> WireStory:
+    """Its first request is answered; the one that asks again after a crash is not, nor repeated."""
+    story = WireStory("ship it", goes_on="").launch("run").ask().die()
+    return story.launch("resume").ask(answered=False, status=0).die().launch("resume").end()
+
+
 def killed_before_the_second_request() -> WireStory:
     """The result of the call was told, and then it dies."""
     story = WireStory("ship it").launch("run").ask().call("ship").effect("ship").result()
@@ -137,6 +143,13 @@ BAD: list[tuple[str, Callable[[], WireStory], str, list[str]]] = [
         lambda: killed_at_the_request(goes_on="").launch("resume").end(),
         "prompt 'ship it' was given up: expected a request that holds it, found none after launch "
         "1 was killed before its answer was out at launch 2 (resume)",
+        [],
+    ),
+    (
+        "R1",
+        asked_twice_then_silent,
+        "prompt 'ship it' was given up: expected a request that holds it, found none after launch "
+        "2 was killed before its answer was out at launch 3 (resume)",
         [],
     ),
     (
