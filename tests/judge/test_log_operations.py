@@ -6,9 +6,12 @@ Messages show ids by the names they have there.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from chaos.judge.strict import check_log
+from tests.judge.build import Story
 from tests.loggen.render import digest, flat, render
 from tests.loggen.small import (
     ATTEMPT,
@@ -304,3 +307,14 @@ def test_what_breaks_a_rule_is_named_with_its_place(what: str) -> None:
     data, rule, message = BROKEN[what]
     (violation,) = check_log(data)
     assert (violation.id, with_names(violation.message)) == (rule, message)
+
+
+def test_a_compaction_has_one_summary() -> None:
+    """A second one, under an id of its own, answers nobody."""
+    story = Story("hello").launch("run").header().prompt().attempt().request().reply("hi").finish()
+    story.compact(1).attempt().request().summarised()
+    *_, summary = json.loads(story.log.splitlines()[-1])
+    again = summary | {"seq": summary["seq"] + 1, "id": next(story._ids)}
+    (fault,) = check_log(story.log + json.dumps(again).encode() + b"\n")
+    assert fault.id == "L10"
+    assert "an open compaction attempt before a compaction entry" in fault.message

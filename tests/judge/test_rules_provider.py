@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chaos.evidence import ABSENT, Evidence, Request
-from tests.judge.build import BASH, SYSTEM, Story, broken, deploy, live, plain
+from tests.judge.build import BASH, SYSTEM, Story, broken, deploy, ids, live, plain
 
 USER = {"role": "user", "content": "deploy it"}
 
@@ -63,6 +63,11 @@ def test_p3_a_transcript_that_no_provider_accepts() -> None:
     )
 
 
+def test_p3_is_as_strict_as_the_provider_that_is_asked() -> None:
+    """Messages takes no system message among the others; chat completions does."""
+    assert "P3" in ids(deployed(started().attempt().request(path="/v1/messages").reply(BASH)))
+
+
 def test_p3_does_not_judge_a_request_of_which_only_a_part_arrived() -> None:
     story = Story("deploy it").launch("run", "log:assistant#1/before").header().prompt().attempt()
     story.request(body=b'{"model":', status=0).reply(BASH).dead()
@@ -77,11 +82,6 @@ SAID = '{"role": "user", "content": "deploy it"}'
     [
         (
             [USER, USER],
-            SYSTEM,
-            f"message 2 of the context is not the log's: expected no message, found {SAID}",
-        ),
-        (
-            [USER, USER, USER],
             SYSTEM,
             f"message 2 of the context is not the log's: expected no message, found {SAID}",
         ),

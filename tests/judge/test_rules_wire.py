@@ -11,7 +11,7 @@ from chaos.judge import RULES, judge
 from chaos.judge.applicable import not_applicable, statements
 from chaos.judge.case import Need
 from tests.judge.build import plain
-from tests.judge.wire import GO_ON, WireStory, shipped
+from tests.judge.wire import CODES, GO_ON, WireStory, shipped
 
 REFERENCE = shipped().idle().probe().evidence()
 
@@ -265,6 +265,18 @@ def test_who_must_give_a_prompt_again_asks_for_its_effects_again(
     story.launch("run").ask().call("ship").effect("ship").die().result("unknown")
     story.launch("run", "ship it").ask().call("ship").effect("ship").result().ask().say("ok").end()
     assert [v.id for v in judge(story.evidence(REFERENCE))] == broken
+
+
+def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
+    story = killed_at_the_request(goes_on="", acknowledged="exit").launch("resume").end()
+    assert judge(story.evidence()) == []
+
+
+def test_a_session_that_does_not_open_is_told_of_any_launch() -> None:
+    """Though nothing of it is read."""
+    story = killed_at_the_request(exit_codes=CODES | {"corrupt": 4}).launch("resume")
+    faults = judge(story.end(4, stderr="what is this?").evidence())
+    assert any(fault.message.startswith("the session does not open") for fault in faults)
 
 
 def test_a_side_request_is_no_turn() -> None:
