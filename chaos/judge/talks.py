@@ -95,7 +95,7 @@ def first_lost(before: Conversation, after: Conversation) -> Said | None:
         if found is None:
             return each
         # Words that were joined with others still hold the next ones.
-        place = found if each[0] == "user" and left[found] != each else found + 1
+        place = found if left[found] != each else found + 1
     return None
 
 

@@ -72,6 +72,13 @@ def test_a_write_while_the_writer_is_held() -> None:
     ]
 
 
+def test_held_at_its_first_write_it_is_a_writer() -> None:
+    story = Story("deploy it").launch("run").header()
+    since = len(story.events)
+    story = rival(by(story.prompt(), RIVAL_PID), 0, since=since).dead()
+    assert "X2: a second start acted while a writer was held" in "\n".join(broken(story.evidence()))
+
+
 def test_a_request_while_the_writer_is_held() -> None:
     story = asked()
     since = len(story.events)
