@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from chaos.evidence import Exec, Launch, LogWrite, Request
 from chaos.judge.case import Case, Need, Rule, Where, broken
-from chaos.judge.changes import refused_to_begin
+from chaos.judge.changes import changes, refused_to_begin
 from chaos.judge.history import History
 from chaos.judge.rules_damage import names_its_fault, refused
 from chaos.judge.rules_effects import Act, words
@@ -205,8 +205,8 @@ def idle_does_nothing(case: Case) -> Iterator[Violation]:
     act. Not judged where the first one fell over and left work to do (L7, R2); its exit code is
     R2's business."""
     end = case.end
-    if not case.settled or (case.blocked and end is not None and end.launch.changed):
-        return  # what held it up was taken back: there is something to do
+    if not case.settled or (case.blocked and end is not None and changes(case, end.launch)):
+        return  # what held it up may be taken back, and must be looked at
     for launch in case.evidence.launches:
         if launch.role != "idle":
             continue

@@ -28,7 +28,6 @@ from chaos.supervise.schedules import points_of, schedule_id
 # Branches in a unit of the first level: enough neighbours for equal images to meet, few enough to
 # share out among lanes.
 BLOCK = 12
-_BY_CHANCE = "since how far the processes come that it spares is chance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,8 @@ class Progress:
         self.error = ""
         self._open: dict[int, Unit] = {}  # what is being carried out, by number
         phases = options.phases or scenario.kill.phases
-        # What lives on does more or less by chance, so that an image cannot be made again.
-        self._by_chance = scenario.kill.scope in (Scope.PROCESS, Scope.GROUP)
-        self._depth = 1 if self._by_chance else options.depth
+        self._chance = _chance(scenario)
+        self._depth = 1 if self._chance else options.depth
         self._walk = Walk(
             lambda schedule: schedule_id(scenario.name, schedule),
             depth=self._depth,
@@ -87,9 +85,8 @@ class Progress:
         if idle and not self._notes:
             self._notes = (f"--faults {self.options.faults} finds nothing to do here",)
         self._notes += tuple(unsteady(references[0]))
-        if self._by_chance and self.options.depth != 1:
-            scope = self.scenario.kill.scope
-            self._notes += (f'[kill] scope = "{scope}": one kill a schedule, {_BY_CHANCE}',)
+        if self._chance and self.options.depth != 1:
+            self._notes += (f"one kill a schedule: {self._chance}",)
         return self._units(self._blocks(groups))
 
     def _blocks(self, groups: Sequence[Group]) -> Iterator[tuple[Schedule, list[Branch]]]:
@@ -185,6 +182,16 @@ class Progress:
             self._open[unit.number] = unit
             self._numbers += 1
         return units
+
+
+def _chance(scenario: Scenario) -> str:
+    """Why a crash image of this scenario cannot be made again; empty: it can."""
+    scope, schedule = scenario.kill.scope, scenario.kill.schedule
+    if scope in (Scope.PROCESS, Scope.GROUP):
+        return f'with [kill] scope = "{scope}" it is chance how far the processes come that live on'
+    if schedule is not None and any(launch.starts > 1 for launch in schedule.launches):
+        return "it is chance which comes first of those that [kill] schedule starts at once"
+    return ""
 
 
 def _led_by(baseline: Branch, groups: Sequence[Group]) -> Iterator[Group]:

@@ -110,6 +110,13 @@ def test_and_it_is_not_asked_again() -> None:
     )
 
 
+def test_an_idle_resume_may_see_what_holds_it_up() -> None:
+    """It asks its server for tools, say, whether they are as they were."""
+    said = {"code": 3, "stderr": "configuration_changed"}
+    story = asked_under_a_change().exec("desk.py").end(**said)
+    assert broken(story.launch("idle").exec("desk.py").end(**said).evidence()) == []
+
+
 def test_unless_the_change_is_made_again() -> None:
     story = asked_under_a_change().attempt(2).request().reply("said").finish()
     assert rules(story) == ""
