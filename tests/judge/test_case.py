@@ -76,3 +76,16 @@ def test_what_a_case_remembers_is_no_part_of_it() -> None:
     case = Case(evidence)
     assert case.remember(lambda known: known.final.attempts) == case.final.attempts
     assert case == Case(evidence)
+
+
+def test_of_several_calls_at_work_the_effect_is_of_the_one_that_the_reference_has_it_for() -> None:
+    def story() -> Story:
+        both = (("bash", {"command": "one"}), ("bash", {"command": "two"}))
+        return Story("do it").launch("run").header().prompt().attempt().request().reply(*both)
+
+    usual = story().intent(0).effect("one").result(0).intent(1).effect("two").result(1)
+    usual.attempt().request().reply("done").finish().end()
+    at_once = story().intent(0).intent(1).effect("one").effect("two").effect("three").dead()
+    case = Case(at_once.evidence(usual.evidence()))
+    first, second = ([*counted] for counted in case.effects.values())
+    assert (first, second) == (["one"], ["two", "three"])  # the last has what nobody knows

@@ -70,8 +70,11 @@ def test_it_is_acted_upon(act: Callable[[Story], Story], found: str) -> None:
 
 
 def test_what_each_launch_after_the_damage_did_counts() -> None:
+    what = "R1: a corrupt session was acted upon"
     story = end(damaged(plain()).request()).launch("idle").end(4, stderr=REFUSAL)
-    assert "R1: a corrupt session was acted upon" in "; ".join(broken(story.evidence()))
+    assert what in "; ".join(broken(story.evidence()))
+    story = end(damaged(plain())).launch("resume").request().end(4, stderr=REFUSAL)
+    assert what in "; ".join(broken(story.evidence()))
 
 
 @pytest.mark.parametrize("change", [lambda s: s.cut(20), lambda s: s.append(b"{}\n")])
