@@ -10,7 +10,7 @@ import pytest
 from chaos.evidence import ABSENT, Blobs, Evidence, Kill
 from chaos.judge import inexact
 from chaos.judge.proof import kill_faults
-from tests.judge.build import Story, deploy, live
+from tests.judge.build import Story, deploy, live, plain
 
 BEFORE, PAYLOAD = b"one\n", b"two\n"
 
@@ -232,3 +232,12 @@ def test_a_log_that_changes_after_the_last_event_and_between_launches() -> None:
         "launch 1 (run): the log changed after its last event",
         "launch 2 (resume): the log changed between two launches",
     ]
+
+
+def test_what_is_planned_to_befall_a_launch_happens_in_it() -> None:
+    planned = "event: signal:INT at provider:1/request; run: none"
+    story = Story("say it").launch("run").header().prompt().attempt().held().signal().cut_off()
+    story.abort().step_failed("aborted").finish("aborted").end(130)
+    assert inexact(story.evidence(schedule=planned)) == []
+    (doubt,) = inexact(plain().evidence(schedule=planned))
+    assert "signal:INT at provider:1/request never happened; it ended" in doubt

@@ -36,6 +36,12 @@ def test_l6_a_later_call_that_never_starts_waits_too() -> None:
     assert len(rules(story, "L6")) == 1
 
 
+def test_l6_a_call_that_was_passed_over() -> None:
+    story = asked(READ, UNKNOWN, BASH).intent(0).result(0).intent(2).result(2)
+    (message,) = rules(story, "L6")
+    assert "call 2 of a turn was taken up too early" in message
+
+
 def test_l6_one_after_the_other() -> None:
     story = asked(READ, UNKNOWN, BASH).intent(0).result(0).unstarted("unknownTool", 1)
     story.intent(2).result(2).attempt().request().reply(BASH).intent(0).result(0)
