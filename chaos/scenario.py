@@ -166,9 +166,11 @@ def _steps(root: Table, target: Target) -> tuple[Step, ...]:
 def _spare_the_log(root: Table, events: Sequence[PlannedEvent], target: Target) -> None:
     """What a launch finds changed is not the target's own state: that is `damage`'s business."""
     for table, event in zip(root.tables("event"), events, strict=True):
-        path = posixpath.normpath(event.argument.partition("=")[0])
-        inside = any(f"{path}/".startswith(f"{own.rstrip('/')}/") for own in target.state)
-        if event.kind in ("write", "delete") and (path == "." or inside):
+        path = f"{event.argument.partition('=')[0]}/"
+        owns = (f"{posixpath.normpath(own)}/" for own in target.state)
+        if event.kind in ("write", "delete") and any(
+            path.startswith(own) or own.startswith(path) for own in owns
+        ):
             raise table.error(
                 f"{event.do!r} would change where the session lies; a schedule can damage the log: "
                 "'damage: cut@100'",

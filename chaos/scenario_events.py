@@ -65,8 +65,10 @@ class _Kind:
     instants: str
 
 
-# Inside the workspace: names without a step up, and not from the root.
-_PATH = r"(?!/)(?!(?:[^=]*/)?\.\.(?:/|=|$))[^=\n\0]*[^=\n\0/]"
+# Inside the workspace, and the one way to write it: no name is empty, `.` or `..`.
+_NAME = r"(?!\.{1,2}(?:[/=]|$))[^=/\n\0]+"
+_PATH = rf"{_NAME}(?:/{_NAME})*"
+_INSIDE = "PATH inside the workspace, without './' and '//'"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _CALL = "'log:NAME#N/before', 'file:CALL[PATH]#N/before', 'effect:NAME#N/before', or '/after'"
 _ANYWHERE = f"'provider:N/request', or {_CALL}"
@@ -87,11 +89,11 @@ _KINDS = {
     "set": _Kind(r"[A-Za-z_][A-Za-z0-9_]*=.*", "set:NAME=VALUE", _at_the_start, f"'{START}'"),
     "write": _Kind(
         rf"{_PATH}=(?s:.*)",
-        "write:PATH=TEXT (a path inside the workspace)",
+        f"write:PATH=TEXT ({_INSIDE})",
         _at_the_start,
         f"'{START}'",
     ),
-    "delete": _Kind(_PATH, "delete:PATH (inside the workspace)", _at_the_start, f"'{START}'"),
+    "delete": _Kind(_PATH, f"delete:PATH ({_INSIDE})", _at_the_start, f"'{START}'"),
     "move": _Kind(
         r"[A-Za-z0-9_-]{1,64}",
         "move:NAME (the workspace is another directory, for this launch)",

@@ -150,7 +150,18 @@ def test_a_clock_that_is_shifted(shift: str, seconds: int) -> None:
     "do",
     [
         *("set:A", "set:1=2", "write:docs", "write:=x", "write:/etc/x=y", "write:../x=y"),
-        *("write:a/../b=y", "write:docs/=x", "delete:", "delete:..", "delete:/", "delete:a/.."),
+        *(
+            "write:a/../b=y",
+            "write:docs/=x",
+            "write:./x=y",
+            "delete:a//b",
+            "delete:a/.",
+            "delete:.",
+            "delete:",
+            "delete:..",
+            "delete:/",
+            "delete:a/..",
+        ),
         *("move:", "move:a/b", "move:..", "clock:1h", "clock:-1", "clock:-1w"),
     ],
 )
@@ -464,8 +475,8 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
         ),
         (
             TURN,
-            TURN + '\n[[event]]\nlaunch = 2\ndo = "write:.=x"\n',
-            "s.toml:8: 'write:.=x' would change where the session lies; a schedule can damage the",
+            TURN + '\n[[event]]\nlaunch = 2\ndo = "write:.agent=x"\n',
+            "s.toml:8: 'write:.agent=x' would change where the session lies; a schedule can damage",
         ),
         (
             TURN,
@@ -483,6 +494,17 @@ SUMMARY = '[[provider.turn]]\ncontent = "what was said"\ncompaction = true\n'
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:
     assert old in SMALLEST
     assert refused(SMALLEST.replace(old, new, 1))[: len(message)] == message
+
+
+@pytest.mark.parametrize("act", ["delete:var", "write:var/lib=x", "delete:var/lib/s/1"])
+def test_what_lies_around_or_in_the_session_is_not_changed(act: str) -> None:
+    text = f'{SMALLEST}[[event]]\nlaunch = 1\ndo = "{act}"\n'
+    deep = replace(agent("agent"), state=("./var/lib/s/",))
+    with pytest.raises(ScenarioError, match="would change where the session lies"):
+        parse_scenario(text, "s.toml", lambda _name: deep)
+    assert parse_scenario(
+        text.replace("var/lib", "var/tmp").replace('var"', 'v"'), "s", lambda _: deep
+    )
 
 
 def test_paths_of_files_are_in_their_shortest_form() -> None:

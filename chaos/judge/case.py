@@ -78,6 +78,7 @@ class Damaged:
     """That a case begins with a damaged log."""
 
     past: tuple[Event, ...]  # what happened before the damage
+    launches: tuple[Launch, ...]  # in which it did
     fault: Violation | None  # why the session must be refused; None: it must open
 
 

@@ -1,52 +1,67 @@
-"""What is otherwise for a launch than for those that wrote what it finds.
+"""What is otherwise for a launch than it was when that was written which may hold it up.
 
 The scenario changes something for one launch and takes it back after it. What that launch wrote, it
 wrote under the change: a later one, for which nothing is changed, finds another world too.
 
-Pure. Does not know which change must hold a launch up; the scenario says that (`expect_blocked`).
+Pure. Which reason a change must give is not known here; the scenario says that (`expect_blocked`).
 Source: session contract, section 5 (questions 4, 10 and 11).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from chaos.evidence import Launch
 from chaos.judge.case import Case
+from chaos.judge.history import Attempt, History
 from chaos.judge.log import LF
 
 HEADER = 1  # line
 
 
 def changes(case: Case, launch: Launch) -> tuple[str, ...]:
-    """What was changed for this launch; and what was changed for one that wrote the header, or part
-    of the operation that is open, and is not changed any more."""
-    operation = case.log(launch.log_before).open_operation
-    found = [
-        what
-        for writer in _before(case, launch)
-        for lines in [_lines(case, writer)]
-        if HEADER in lines or (operation and operation.started.line < lines.stop and lines)
-        for what in writer.changed
-    ]
-    gone = [f"{what} is taken back" for what in found if what not in launch.changed]
-    return tuple(dict.fromkeys((*launch.changed, *gone)))
+    """What may hold this launch up, by the reason that the scenario names, or by any."""
+    log = case.log(launch.log_after)
+    wanted = case.evidence.facts.expect_blocked
+    reasons = [wanted] if wanted and wanted in _MADE_UNDER else [*_MADE_UNDER]
+    lines = [line for reason in reasons for line in _MADE_UNDER[reason](log)]
+    found = (what for line in lines for what in changed_since(case, launch, line))
+    return tuple(dict.fromkeys(found))
 
 
-def is_as_it_was(case: Case, launch: Launch, line: int) -> bool:
-    """Is the same changed for this launch as for that which wrote a line before it? None of the
-    launches that are known wrote what a damaged session began with: nothing was changed then."""
-    writers = (w.changed for w in _before(case, launch) if line in _lines(case, w))
-    return set(launch.changed) == set(next(writers, ()))
+def changed_since(case: Case, launch: Launch, line: int) -> tuple[str, ...]:
+    """What is changed for this launch and was not for that which wrote a line of its log, or is
+    taken back since then. Without what cannot give the reason that the scenario names."""
+    reason = case.evidence.facts.expect_blocked
+    then = next((w.changed for w in _until(case, launch) if line in _lines(case, w)), ())
+    made = [what for what in launch.changed if what not in then]
+    gone = [what for what in then if what not in launch.changed]
+    found = (
+        (what, word) for known, word in ((made, ""), (gone, " is taken back")) for what in known
+    )
+    return tuple(f"{what}{word}" for what, word in found if _can_give(what, reason))
 
 
 def refused_to_begin(case: Case, launch: Launch) -> bool:
-    """Did a launch that was to begin something begin nothing, since it found a change?"""
-    begins = launch.role in ("run", "compact") and bool(changes(case, launch))
-    idle = case.log(launch.log_after).open_operation is None
-    return begins and idle and case.exited(launch, "blocked")
+    """Did a launch that was to begin something begin nothing, since the environment is another than
+    the session's? Nothing else holds up what has not begun."""
+    wanted = case.evidence.facts.expect_blocked
+    begins = launch.role in ("run", "compact") and wanted in (None, _ENVIRONMENT)
+    after = case.log(launch.log_after)
+    elsewhere = after.view.header is not None and changed_since(case, launch, HEADER)
+    return (
+        begins
+        and bool(elsewhere)
+        and after.open_operation is None
+        and case.exited(launch, "blocked")
+    )
 
 
-def _before(case: Case, launch: Launch) -> tuple[Launch, ...]:
-    return tuple(each for each in case.evidence.launches if each.index < launch.index)
+def _until(case: Case, launch: Launch) -> tuple[Launch, ...]:
+    """This launch and those before it, the last one first."""
+    earlier = case.damaged.launches if case.damaged else ()
+    known = (*earlier, *case.evidence.launches)
+    return tuple(each for each in reversed(known) if each.index <= launch.index)
 
 
 def _lines(case: Case, launch: Launch) -> range:
@@ -54,3 +69,42 @@ def _lines(case: Case, launch: Launch) -> range:
     logs = (case.log(name) for name in (launch.log_before, launch.log_after))
     before, after = (log.view.complete.count(LF) for log in logs)
     return range(before + 1, after + 1)
+
+
+def _less(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    return [what for what in some if what not in others]
+
+
+def _can_give(what: str, reason: str | None) -> bool:
+    """Can a change give the reason? The clock gives none."""
+    kind = what.partition(":")[0]
+    return kind in ("move", "set") if reason == _ENVIRONMENT else kind != "clock"
+
+
+def _header(log: History) -> list[int]:
+    return [HEADER] if log.view.header is not None else []
+
+
+def _attempt(log: History) -> list[int]:
+    """The attempt that is open, has failed, or whose calls are to be answered."""
+    return [attempt.fact.line for attempt in log.attempts[-1:] if _is_left(log, attempt)]
+
+
+def _is_left(log: History, attempt: Attempt) -> bool:
+    if attempt.operation is not log.open_operation:
+        return False
+    settled = attempt.settled is not None and attempt.settled.type != "stepFailed"
+    return not settled or any(x.attempt is attempt and x.result is None for x in log.calls)
+
+
+def _intents(log: History) -> list[int]:
+    return [call.intent.line for call in log.pending if call.intent is not None]
+
+
+_ENVIRONMENT = "environment_changed"
+# By the reason that a launch gives: the lines that were written in the world it wants back.
+_MADE_UNDER: Mapping[str, Callable[[History], list[int]]] = {
+    "configuration_changed": _attempt,
+    _ENVIRONMENT: _header,
+    "replay_declaration_changed": _intents,
+}

@@ -51,6 +51,7 @@ def _part(evidence: Evidence, launches: tuple[Launch, ...]) -> Case:
         ),
         Damaged(
             past=tuple(e for e in evidence.events if e.launch < first),
+            launches=tuple(x for x in evidence.launches if x.index < first),
             fault=next(iter(faults), None),
         ),
     )

@@ -1,9 +1,9 @@
 """Rule R4: what holds a session up, and what a launch that is held up may do.
 
-A launch is held up by a step whose attempts are used up, or by a change: the scenario changed
-something for it, or for those before it (`chaos.judge.changes`), or a damage made the log say what
-another version of the program would have written. Which reason a change gives is the scenario's to
-say (`Facts.expect_blocked`); without its word, any of the contract's.
+A launch is held up by a step whose attempts are used up, or by a change: something is otherwise
+for it than when that was written which it goes on with (`chaos.judge.changes`), or a damage made
+the log say what another version of the program would have written. Which reason a change gives is
+the scenario's to say (`Facts.expect_blocked`); without its word, any of the contract's.
 
 Source: session contract, section 5 (questions 4, 10 and 11).
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from chaos.evidence import Exec, Launch, LogWrite
 from chaos.judge.case import Case, Need, Rule, Where, broken
-from chaos.judge.changes import HEADER, changes, is_as_it_was, refused_to_begin
+from chaos.judge.changes import HEADER, changed_since, changes, refused_to_begin
 from chaos.judge.history import Attempt, History
 from chaos.judge.log import LF, Fact
 from chaos.judge.rules_recovery import act, last_line
@@ -32,18 +32,20 @@ def blocked_changes_nothing(case: Case) -> Iterator[Violation]:
     open (or begins none), and says on stderr the reason that its cause has. Fails when a line
     changed or a terminal fact came; when lines were added although the launch found an open attempt
     (which is retried or blocked, with nothing in between); when something ran although no line was
-    added (a server for tools apart); when fewer than two attempts are used up and nothing was
-    changed. Lines before the block, a result of an earlier call say, are allowed. Fails too when a
-    launch goes on in spite of a change that must block it: makes a second attempt under another
-    configuration, takes up a call or a further step in another environment, or a call whose tool it
-    declares otherwise than the attempt that offered it."""
+    added (a server for tools apart); when fewer than two attempts are used up and nothing is
+    otherwise than when the attempt (or, for the environment, the session) began. Lines before the
+    block, a result of an earlier call say, are allowed. Fails too when a launch goes on in spite of
+    a change that must block it: makes a second attempt under another configuration, takes up a call
+    or a further step in another environment, or a call whose tool it declares otherwise than the
+    attempt that offered it."""
     for launch in case.evidence.launches:
         if case.exited(launch, "blocked"):
             yield from _blocked(case, launch)
         elif (went := _in_spite_of(case, launch)) is not None:
-            what = f"a launch went on although {', '.join(changes(case, launch))}"
+            fact, why = went
+            what = f"a launch went on although {', '.join(why)}"
             expected = f"blocked: {case.evidence.facts.expect_blocked}"
-            yield broken("R4", what, expected, went.type, Where(launch, went))
+            yield broken("R4", what, expected, fact.type, Where(launch, fact))
         else:
             yield from _redefined(case, launch)
 
@@ -116,16 +118,17 @@ def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
             yield event
 
 
-def _in_spite_of(case: Case, launch: Launch) -> Fact | None:
-    """The first fact that goes on, in a launch, with what was written when all was not as now."""
+def _in_spite_of(case: Case, launch: Launch) -> tuple[Fact, tuple[str, ...]] | None:
+    """The first fact that goes on, in a launch, with what was written when all was not as now; and
+    what is otherwise."""
     goes_on_with = _GOES_ON_WITH.get(case.evidence.facts.expect_blocked or "")
-    if goes_on_with is None or not changes(case, launch):
+    if goes_on_with is None:
         return None
     before, after = case.log(launch.log_before), case.log(launch.log_after)
     for fact in after.view.facts[len(before.view.facts) :]:
         line = goes_on_with(after, fact)
-        if line is not None and not is_as_it_was(case, launch, line):
-            return fact
+        if line is not None and (why := changed_since(case, launch, line)):
+            return fact, why
     return None
 
 

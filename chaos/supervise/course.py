@@ -246,16 +246,17 @@ class Course:
         """The keys of the images that kills at this instant would leave: the room is read once."""
         room, blobs = self.stage.room, self.recorder.notebook.blobs
         tree, effects, state = room.tree(blobs), self.recorder.effects(), room.state_files()
+        files_before, state_before = self._unchanged
         if self._changed:  # not after the launch, when a kill has ended it
-            tree = taken_back(tree, self._unchanged[0], self._changed)
-            now, before = (dict.fromkeys(names) for names in (state, self._unchanged[1]))
+            now, before = (dict.fromkeys(names) for names in (state, state_before))
             state = tuple(sorted(taken_back(now, before, self._changed)))
         events = (*self._events_ahead(), *self._starts_ahead())
 
         def key_of(log: bytes, changed: Mapping[str, Sha]) -> str:
+            files = {**tree, **changed}
             return image_key(
                 log,
-                {**tree, **changed},
+                taken_back(files, files_before, self._changed) if self._changed else files,
                 effects,
                 self.session.accepted(log),
                 state,

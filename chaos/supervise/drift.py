@@ -20,8 +20,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 from chaos.errors import ChaosError
@@ -36,7 +36,7 @@ _Known = TypeVar("_Known")  # what is known of a file
 @contextmanager
 def drifted(room: Room, events: Sequence[PlannedEvent], launch: str) -> Iterator[dict[str, str]]:
     """What events change for a launch (`exec` or `warm`). Gives the environment to add. Raises
-    ChaosError where the machine has no clock to lend."""
+    ChaosError where the machine has no clock to lend, and where a file is to lie in a file."""
     env: dict[str, str] = {}
     with ExitStack() as taken_back:
         for event in events:
@@ -55,8 +55,13 @@ def _set(_room: Room, event: PlannedEvent, env: dict[str, str], _taken_back: Exi
 def _write(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
     name, text = event.variable
     path = room.workspace / name
+    for folder in _folders(room.workspace, path):
+        if folder.exists() and not folder.is_dir():
+            raise ChaosError(f"{event.do}: expected a directory, found a file: {folder}")
+        if not folder.exists():
+            folder.mkdir()
+            taken_back.callback(_leave, folder)
     _put_away(room, path, taken_back)
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
@@ -68,8 +73,17 @@ def _put_away(room: Room, path: Path, taken_back: ExitStack) -> None:
     if path.exists() or path.is_symlink():
         aside = room.root / f"{_AWAY}-{len(list(room.root.glob(f'{_AWAY}-*')))}"
         path.rename(aside)
-        taken_back.callback(aside.rename, path)
+        taken_back.callback(_put_back, room.workspace, aside, path)
     taken_back.callback(_remove, path)
+
+
+def _put_back(workspace: Path, aside: Path, path: Path) -> None:
+    """The directories that it was in are there again, too, whatever the target made of them."""
+    for folder in _folders(workspace, path):
+        if not folder.is_dir():
+            _remove(folder)
+            folder.mkdir()
+    aside.rename(path)
 
 
 def _remove(path: Path) -> None:
@@ -77,7 +91,20 @@ def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(NotADirectoryError):  # of the directory that it was in, a file was made
+            path.unlink(missing_ok=True)
+
+
+def _leave(folder: Path) -> None:
+    """Remove a directory that was made for a file, unless the target needed it, too."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _folders(workspace: Path, path: Path) -> list[Path]:
+    """The directories between the workspace and a path in it, outermost first."""
+    between = path.relative_to(workspace).parents
+    return [workspace / folder for folder in reversed(between[:-1])]
 
 
 def _move(room: Room, event: PlannedEvent, _env: dict[str, str], taken_back: ExitStack) -> None:
@@ -111,10 +138,12 @@ def taken_back(
     it was before it. Both by their names."""
 
     def is_changed(name: str) -> bool:
-        return any(name == path or name.startswith(f"{path.rstrip('/')}/") for path in paths)
+        return any(name == path or name.startswith(f"{path}/") for path in paths)
 
-    kept = {name: known for name, known in now.items() if not is_changed(name)}
-    return {**kept, **{name: known for name, known in before.items() if is_changed(name)}}
+    put_back = {name: known for name, known in before.items() if is_changed(name)}
+    folders = {str(folder) for name in put_back for folder in PurePath(name).parents}
+    kept = (name for name in now if not is_changed(name) and name not in folders)
+    return {**{name: now[name] for name in kept}, **put_back}
 
 
 def clock_library() -> str | None:

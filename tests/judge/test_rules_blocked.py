@@ -5,9 +5,11 @@ What a blocked launch may do without a change is in `test_rules_recovery`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.judge.build import BASH, Story, broken, ids, live
+from tests.judge.build import BASH, READ, Story, broken, ids, live
 
 CHANGED = ("set:AGENT_MODEL=other",)
 
@@ -135,6 +137,90 @@ def test_nor_is_one_of_an_operation_that_is_over() -> None:
     story.launch("run", "log:stepAttempt#1/after").prompt("again").attempt().request().dead()
     found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
     assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_what_only_the_header_was_written_under_is_no_other_configuration() -> None:
+    story = Story("deploy it", expect_blocked="configuration_changed")
+    story.launch("run", "log:header#1/after").header().dead(changed=CHANGED)
+    story.launch("run", "log:stepAttempt#1/after").prompt().attempt().request().dead()
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_nor_what_the_prompt_alone_was_accepted_under() -> None:
+    story = Story("deploy it", expect_blocked="configuration_changed")
+    story.launch("run", "log:runStarted#1/after").header().prompt().dead(changed=CHANGED)
+    story.launch("resume", "log:stepAttempt#1/after").attempt().request().dead()
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_a_configuration_holds_up_nothing_that_has_not_begun() -> None:
+    story = Story("say it", "again", expect_blocked="configuration_changed")
+    story.launch("run").header().prompt().attempt().request().reply("said").finish()
+    story.end(changed=CHANGED).launch("run").end(3, stderr="configuration_changed")
+    assert [message[:2] for message in broken(story.evidence())] == ["R2", "R4"]
+
+
+@pytest.mark.parametrize("to_do", [False, True])
+def test_an_attempt_whose_calls_are_answered_holds_up_nothing(to_do: bool) -> None:
+    story = settled("configuration_changed")
+    story = story if to_do else story.intent().effect().result().dead().launch("resume")
+    found = rules(story, 3, "configuration_changed")
+    assert found.startswith("" if to_do else "R4: a launch is blocked without cause")
+    assert bool(found) is not to_do
+
+
+def test_a_failed_step_waits_for_its_configuration() -> None:
+    story = asked("configuration_changed").step_failed().dead().launch("resume")
+    assert rules(story, 3, "configuration_changed") == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "first", "then"),
+    [
+        ("configuration_changed", "clock:-1h", "write:AGENTS.md=Answer in verse."),
+        ("environment_changed", "write:AGENTS.md=Answer in verse.", "move:elsewhere"),
+        ("environment_changed", "delete:notes.txt", "set:AGENT_ENVIRONMENT_IDENTITY=other"),
+    ],
+)
+def test_what_cannot_give_the_reason_is_no_change(reason: str, first: str, then: str) -> None:
+    """The first launch found one thing changed, the second another, the third nothing: that is as
+    it was, for what it goes on with."""
+    story = Story("deploy it", expect_blocked=reason).launch("run", "log:stepAttempt#1/after")
+    story.header().prompt().attempt().request().dead(changed=(first,)).launch("resume")
+    story.end(3, stderr=reason, changed=(then,)).launch("resume")
+    assert rules(story.attempt(2).request().reply("said").finish(), changed=()) == ""
+
+
+def test_and_it_is_no_cause() -> None:
+    story = asked("configuration_changed")
+    found = rules(story, 3, "configuration_changed", changed=("clock:-1h",))
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+@pytest.mark.parametrize(("pending", "found"), [(True, ""), (False, "R4: a launch is blocked")])
+def test_a_declaration_is_that_of_an_intent(pending: bool, found: str) -> None:
+    story = Story("look", expect_blocked="replay_declaration_changed", files={"notes.txt": "x"})
+    story.launch("run", "log:toolResult[read]#1/after").header().prompt().attempt().request()
+    story = story.reply(READ).intent()
+    story = (story if pending else story.result()).dead().launch("resume")
+    told = rules(story, 3, "replay_declaration_changed", changed=("write:tools.json=[]",))
+    assert told.startswith(found) and bool(told) is not pending
+
+
+def test_the_last_who_wrote_a_line_counts() -> None:
+    """A power loss took the attempt; the next launch made it again, with something changed."""
+
+    def begun() -> Story:
+        story = Story("deploy it", expect_blocked="configuration_changed")
+        return story.launch("run", "log:stepAttempt#1/after").header().prompt()
+
+    lost, story = begun().attempt().log, begun().dead()
+    story.launches[0] = replace(story.launches[0], log_after=story.blobs.put(lost))
+    story.launch("resume", "log:stepAttempt#1/after").attempt().request().dead(changed=CHANGED)
+    story.launch("resume")
+    assert rules(story, 3, "configuration_changed", changed=()) == ""
 
 
 def test_a_session_begun_in_another_environment() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -160,3 +161,25 @@ def test_and_no_other_change() -> None:
 def test_a_damage_that_cannot_have_been_done() -> None:
     (fault,) = inexact(end(damaged(plain()), damage="cut@9999999").evidence())
     assert fault.startswith("launch 2 (resume): damage: cut@9999999: the log has no such place")
+
+
+def asked_under_a_change() -> Story:
+    story = Story("deploy it", expect_blocked="configuration_changed")
+    story.launch("run", "log:stepAttempt#1/after").header().prompt().attempt().request()
+    return story.dead(changed=("set:AGENT_MODEL=other",))
+
+
+def test_what_was_changed_before_a_damage_holds_up_after_it() -> None:
+    story = asked_under_a_change()
+    story.log += b'{"torn'
+    story.launches[0] = replace(story.launches[0], log_after=story.blobs.put(story.log))
+    cut = f"cut@{len(story.log) - 1}"
+    story = damaged(story, cut)
+    assert broken(end(story, 3, "blocked: configuration_changed", cut).evidence()) == []
+
+
+def test_and_is_not_gone_on_with() -> None:
+    story = asked_under_a_change()
+    same = "say@1:version=2"
+    story = damaged(story, same).attempt(2).request().reply("said").finish()
+    assert ids(end(story, 0, "", same).evidence()) == ["R4"]

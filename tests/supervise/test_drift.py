@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from chaos.errors import ChaosError
@@ -28,6 +32,10 @@ def texts(room: Room) -> dict[str, str]:
     return {name: blobs.get(sha).decode() for name, sha in room.tree(blobs).items()}
 
 
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
 WHOLE = {"notes.txt": "one", "docs/a": "a"}
 
 
@@ -52,7 +60,8 @@ def test_the_workspace_is_another_and_then_its_own_again(
         assert env == {}
         assert room.log() == b"log\n"
     assert texts(room) == WHOLE
-    assert sorted(path.name for path in room.root.iterdir()) == ["effects", "home", "workspace"]
+    assert names(room.root) == ["effects", "home", "workspace"]
+    assert names(room.workspace) == [".agent", "docs", "notes.txt"]
 
 
 def test_it_is_at_another_path_for_that_long(room: Room) -> None:
@@ -83,12 +92,49 @@ def test_what_the_target_put_in_its_place_is_taken_away(room: Room, act: str) ->
     assert texts(room) == WHOLE
 
 
+def remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def make_a_file(path: Path) -> None:
+    remove(path)
+    path.write_text("by the target")
+
+
+@pytest.mark.parametrize("happens", [remove, make_a_file])
+@pytest.mark.parametrize("act", ["delete:docs/a", "write:docs/a=b", "write:docs/new/b=b"])
+def test_what_held_it_is_gone(room: Room, act: str, happens: Callable[[Path], None]) -> None:
+    """The file is put back with the directories that it was in; a new one needs none."""
+    before = room.tree(Blobs())
+    with drifted(room, events(act), "warm"):
+        happens(room.workspace / "docs")
+        now = room.tree(Blobs())
+    assert taken_back(now, before, changed_paths(events(act))) == room.tree(Blobs())
+    if act.endswith("docs/a"):
+        assert texts(room) == WHOLE
+
+
+def test_a_directory_that_the_target_needs_too_stays(room: Room) -> None:
+    with drifted(room, events("write:new/b=b"), "warm"):
+        (room.workspace / "new" / "c").write_text("c")
+    assert texts(room) == {**WHOLE, "new/c": "c"}
+
+
+def test_a_file_holds_no_file(room: Room) -> None:
+    with (
+        pytest.raises(ChaosError, match=r"write:notes.txt/b=x: expected a directory, found a file"),
+        drifted(room, events("write:notes.txt/b=x"), "warm"),
+    ):
+        pass
+    assert texts(room) == WHOLE
+
+
 @pytest.mark.parametrize(
     ("acts", "now"),
     [
         (["write:notes.txt=two"], {"docs/a": "a", "notes.txt": "two", "made": "m"}),
         (["write:new/b=b"], {**WHOLE, "new/b": "b", "made": "m"}),
-        (["delete:docs/"], {"notes.txt": "one", "docs/new": "by the target", "made": "m"}),
+        (["delete:docs"], {"notes.txt": "one", "docs/new": "by the target", "made": "m"}),
         (["set:A=b", "move:elsewhere"], {**WHOLE, "made": "m"}),
     ],
 )
