@@ -13,8 +13,6 @@ Source: session contract, section 6 ("Abort").
 
 from __future__ import annotations
 
-import select
-import time
 from collections.abc import Callable, Mapping
 
 from agent import new_facts
@@ -56,19 +54,9 @@ class Abort:
 
         Also comes back, perhaps with none ready, once an abort has become durable.
         """
-        poll = select.poll()
-        for fd, wanted in events.items():
-            poll.register(fd, wanted)
-        if not self.durable:
-            poll.register(self._switch.fileno(), select.POLLIN)
-        until = time.monotonic() + (timeout_s or 0)
-        while True:
-            left_ms = None if timeout_s is None else max(until - time.monotonic(), 0) * 1000
-            ready = {fd for fd, _ in poll.poll(left_ms)}
-            self.heed()
-            if ready != {self._switch.fileno()} or self._switch.requested:
-                return ready & events.keys()
-            self._switch.forget()
+        ready = self._switch.wait(events, timeout_s, heeded=self.durable)
+        self.heed()
+        return ready
 
 
 def abort_of(operation: Run | Compaction) -> NewFact:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 ABORTING = (signal.SIGINT, signal.SIGTERM)
@@ -35,14 +37,32 @@ class AbortSwitch:
                 os.write(self.wakeup_fd, b"\0")
 
     def fileno(self) -> int:
-        """Readable from the first request on, for whoever waits; and, until `forget`, when another
-        signal was handled."""
+        """Readable from the first request on; and, until a `wait` has seen it, when another signal
+        was handled."""
         return self._fd
 
-    def forget(self) -> None:
-        """What made it readable was no request. A handler that is still to run makes it so anew."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._fd, _CHUNK)
+    def wait(
+        self, events: Mapping[int, int], timeout_s: float | None = None, *, heeded: bool = False
+    ) -> set[int]:
+        """Poll descriptors for events; give the ready ones, none after `timeout_s` seconds.
+
+        Comes back, perhaps with none ready, when the switch is thrown, unless that was `heeded`
+        before. No other signal ends the wait.
+        """
+        poll = select.poll()
+        for fd, wanted in events.items():
+            poll.register(fd, wanted)
+        if not heeded:
+            poll.register(self._fd, select.POLLIN)
+        until = time.monotonic() + (timeout_s or 0)
+        while True:
+            left_ms = None if timeout_s is None else max(until - time.monotonic(), 0) * 1000
+            ready = {fd for fd, _ in poll.poll(left_ms)}
+            if self.requested or ready != {self._fd}:
+                return ready & events.keys()
+            # A signal that throws nothing. A handler that is still to run makes it readable anew.
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._fd, _CHUNK)
 
     def __enter__(self) -> AbortSwitch:
         return self

@@ -34,7 +34,7 @@ class SweepOptions:
     fail_fast: bool = False  # stop after the first schedule that is not PASS
     select: Callable[[str], bool] | None = None  # over "SCENARIO SCHEDULE-ID"; None: all
     depth: int | None = 1  # the greatest number of kills in a schedule; None: to the closure
-    budget_s: float | None = None  # a scenario begins no further level after this time
+    budget_s: float | None = None  # of the sweep's time, for the levels of each scenario
     max_states: int | None = None  # crash images a scenario may have
     verify_dedup: float = 0.0  # share of known images that are judged again and compared
     shard: tuple[int, int] = (1, 1)  # (I, N): the I-th of N parts of the first level

@@ -64,11 +64,12 @@ class Closure:
 
     complete: bool  # no image is left whose every kill was not tried
     states: int  # distinct crash images, each reached by a real kill
-    depth: int  # the greatest number of kills in a schedule
+    depth: int  # of the deepest level that was gone into: so many kills in a row
     harvested: int  # kills not made, since a launch was seen to pass through a known image there
     verified: int  # schedules judged to their end though their image was known, and compared
     left: int  # images whose recovery was not killed everywhere
     wanted: int | None  # the depth asked for; None: as deep as it goes
+    cut: bool = False  # it ended before that: time was over, or the images were too many
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,10 +88,7 @@ class Host:
 
     def await_listing(self, switch: AbortSwitch) -> bool:
         """Until the servers have listed their tools or failed to. False if the switch is thrown."""
-        poll = select.poll()
-        for awaited in (self._channel, switch):
-            poll.register(awaited, select.POLLIN)
-        poll.poll((START_LIMIT_S + _ANSWER_LIMIT_S) * 1000)
+        switch.wait({self._channel.fileno(): select.POLLIN}, START_LIMIT_S + _ANSWER_LIMIT_S)
         return not switch.requested
 
     def listed(self) -> list[Listed]:

@@ -50,11 +50,13 @@ class Walk:
         self._harvested = 0
         self._verified = 0
         self._left = 0
-        self._stopped = False  # the last level was chosen, and not carried out
+        self._taken = False  # something of this level was carried out
+        self._cut = False  # what was chosen, or could have been, was not carried out
 
     def took(self, explored: Explored) -> ScheduleResult:
         """A branch is done. Returns its result, which a broken harvest or a merge that would have
         hidden something turns into an error."""
+        self._taken = True
         if not explored.image:
             return explored.result
         expected = explored.branch.image
@@ -89,12 +91,13 @@ class Walk:
             self._left += len(parents)
             return []
         self.level += 1
+        self._taken = False
         return [(prefix, branches) for prefix, branches in wanted if branches]
 
     def stop(self, levels: list[tuple[Schedule, list[Branch]]]) -> None:
         """These branches will not be carried out: the walk is over before its end."""
         self._left += len(levels)
-        self._stopped = True
+        self._cut = True
 
     def closure(self) -> Closure:
         """How far the walk came."""
@@ -102,11 +105,12 @@ class Walk:
         return Closure(
             complete=left == 0,
             states=len(self._seen),
-            depth=self.level - self._stopped,
+            depth=self.level - (self._cut and not self._taken),
             harvested=self._harvested,
             verified=self._verified,
             left=left,
             wanted=self._depth,
+            cut=self._cut,
         )
 
     def _branches(self, parent: Explored) -> list[Branch]:
@@ -122,6 +126,7 @@ class Walk:
                 continue
             if self._max_states is not None and not known and self._full():
                 self._left += 1
+                self._cut = True
                 continue
             self._promised.add(beyond.image)
             ident = self._identify(beyond.schedule)

@@ -57,7 +57,7 @@ def _closure(closure: Closure) -> str:
         return f", closed at depth {closure.depth}" if closure.states else ""
     if closure.wanted == 1:
         return ""
-    cut = "" if closure.depth == closure.wanted else "cut at "  # by time, or --max-states
+    cut = "cut at " if closure.cut else ""
     what = f"{cut}depth {closure.depth}"
     return f", {what}: {closure.left} images not explored further"
 

@@ -114,6 +114,9 @@ def explore(lane: Lane, work: Work) -> list[Explored]:
     places = _Places(_reach(lane, work))
     for branch in work.branches:
         done = _carry_out(lane, work, branch, places, judged)
+        if branch is work.branches[0] and branch.image is None:
+            # In a walk, the kills before were those of another schedule; here they are nobody's.
+            done = replace(done, result=replace(done.result, inherited=0))
         explored.append(done)
         if done.image and done.result.merged_into is None:
             judged[done.image] = branch.id

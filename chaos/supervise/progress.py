@@ -59,7 +59,7 @@ class Progress:
             verify=self._verifies,
         )
         self._phases = tuple(phases)
-        self._spent_s = 0.0  # of all lanes
+        self._spent_s = 0.0
         self._references: tuple[Evidence, ...] = ()
         self._notes: tuple[str, ...] = ()
         self._results: dict[int, list[ScheduleResult]] = {}
@@ -112,7 +112,6 @@ class Progress:
     def take(self, unit: Unit, explored: Sequence[Explored]) -> list[ScheduleResult]:
         """A unit is done."""
         del self._open[unit.number]
-        self._spent_s += sum(e.result.seconds for e in explored)
         # Only the walk may turn a result into an error, and it must hear of units in their order
         # to choose the same schedules whatever the number of jobs.
         self._results[unit.number] = [e.result for e in explored]
@@ -143,13 +142,15 @@ class Progress:
         """Is nothing of the level being carried out any more?"""
         return not self._open
 
+    def spend(self, seconds: float) -> None:
+        """So much of the sweep's time was this scenario's: that until something of it was done,
+        since something was done before. All scenarios together spend what the clock shows."""
+        self._spent_s += seconds
+
     def out_of_time(self) -> bool:
-        """Is the time used up that the scenario may take? What its lanes do side by side counts
-        once, what other scenarios do does not. The first level is always whole."""
+        """Is the time used up that the scenario may take? The first level is always whole."""
         budget_s = self.options.budget_s
-        if budget_s is None or self._walk.level == 1:
-            return False
-        return self._spent_s > budget_s * self.options.jobs
+        return budget_s is not None and self._walk.level > 1 and self._spent_s > budget_s
 
     def result(self) -> ScenarioResult:
         """What there is now: of a sweep that was interrupted, what is still open is left."""

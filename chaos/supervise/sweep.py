@@ -99,11 +99,14 @@ class _Sweep:
                 self.listener.scenario_started(progress.scenario.name)
                 future = self.lanes.baseline(progress.baseline())
                 self._then[future] = progress, partial(self._baseline_done, progress)
+        last = time.monotonic()
         while self._then:
             done, _ = wait(self._then, return_when=FIRST_COMPLETED)
+            last, since = time.monotonic(), last
             with self.whole():
                 for future in done:
-                    _, then = self._then.pop(future)
+                    progress, then = self._then.pop(future)
+                    progress.spend((last - since) / len(done))
                     then(future)
 
     def result(self, seconds: float, *, interrupted: bool = False) -> SweepResult:
@@ -147,7 +150,8 @@ class _Sweep:
             self._go_on(progress, progress.next_level())
 
     def _cancel(self, whose: Sequence[Progress]) -> None:
-        """What has not begun for these scenarios is not carried out."""
+        """What has not begun for these scenarios is not carried out. On a cluster what has begun
+        is given up, too: Dask lets go of whatever is not done."""
         for future, (progress, _) in self._then.items():
             if progress in whose:
                 future.cancel()

@@ -8,7 +8,6 @@ import select
 import signal
 import termios
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -39,13 +38,9 @@ def _terminal() -> Iterator[Terminal]:
 
 
 def thrown(work: Interruptions, timeout_s: float = 5) -> bool:
-    """Wait as the agent waits: on the switch, and not for other signals."""
-    until = time.monotonic() + timeout_s
-    while select.select([work.switch], [], [], max(until - time.monotonic(), 0))[0]:
-        if work.switch.requested:
-            return True
-        work.switch.forget()
-    return False
+    """Wait as the agent waits."""
+    work.switch.wait({}, timeout_s)
+    return work.switch.requested
 
 
 def test_esc_throws_the_switch_and_does_not_end_the_program(terminal: Terminal) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,37 @@ def test_a_wait_ends_though_no_handler_has_run(number: signal.Signals) -> None:
         assert ready == [switch]
         assert switch.requested
         other.join()
+
+
+def test_other_signals_end_no_wait() -> None:
+    """They make the descriptor readable all the same, handled in time or not."""
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    here, there = os.pipe()
+    try:
+        with aborting_signals() as switch:
+            signal.raise_signal(signal.SIGUSR1)
+            assert readable(switch)
+            started = time.monotonic()
+            assert switch.wait({}, 0.2) == set()
+            assert time.monotonic() - started >= 0.2
+            os.write(there, b"x")
+            signal.raise_signal(signal.SIGUSR1)
+            assert switch.wait({here: select.POLLIN}, 20) == {here}
+            signal.raise_signal(signal.SIGTERM)
+            assert switch.wait({}, 20) == set()
+            assert switch.requested
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        os.close(here)
+        os.close(there)
+
+
+def test_what_was_heeded_ends_no_wait() -> None:
+    with AbortSwitch() as switch:
+        switch.request()
+        started = time.monotonic()
+        assert switch.wait({}, 0.2, heeded=True) == set()
+        assert time.monotonic() - started >= 0.2
 
 
 def test_a_signal_that_was_ignored_stays_ignored() -> None:

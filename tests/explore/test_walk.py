@@ -67,14 +67,14 @@ def test_a_bounded_walk_says_what_it_left() -> None:
     lanes = Lanes(BASH)
     end = lanes.walk(depth=1)
     assert not end.complete
-    assert end.depth == 1
+    assert (end.depth, end.cut) == (1, False)
     assert end.left > 0
     assert lanes.images < closure(BASH)[0]
 
 
 def test_max_states_bounds_the_images_and_says_so() -> None:
     end = Lanes(BASH).walk(max_states=20)
-    assert (end.states, end.complete) == (20, False)
+    assert (end.states, end.complete, end.cut) == (20, False, True)
     assert end.left > 0
 
 
@@ -84,7 +84,19 @@ def test_a_walk_stopped_from_outside_is_not_complete() -> None:
     level = walk.next_level()
     assert walk.closure().complete  # all known branches are handed out …
     walk.stop(level)
-    assert not walk.closure().complete  # … and were not carried out
+    end = walk.closure()
+    assert (end.complete, end.depth, end.cut) == (False, 1, True)  # … and were not carried out
+
+
+def test_a_level_that_is_cut_in_the_middle_was_gone_into() -> None:
+    lanes = Lanes(BASH)
+    walk = lanes.begin(depth=2)
+    (_, branches), *rest = walk.next_level()
+    walk.took(lanes.explore(branches[0]))
+    walk.stop(rest)
+    assert walk.next_level() == []
+    end = walk.closure()
+    assert (end.complete, end.depth, end.cut) == (False, 2, True)
 
 
 def test_phases_left_out_are_not_chosen() -> None:

@@ -206,7 +206,7 @@ def test_a_declaration_is_that_of_an_intent(pending: bool, found: str) -> None:
     story = story.reply(READ).intent()
     story = (story if pending else story.result()).dead().launch("resume")
     told = rules(story, 3, "replay_declaration_changed", changed=("write:tools.json=[]",))
-    assert told.startswith(found) and bool(told) is not pending
+    assert (told[:23], bool(told)) == (found, not pending)
 
 
 def test_the_last_who_wrote_a_line_counts() -> None:

@@ -57,6 +57,7 @@ def test_the_whole_of_a_small_report() -> None:
                     "complete": False,
                     "states": 2,
                     "depth": 1,
+                    "cut": False,
                     "harvested": 0,
                     "verified": 0,
                     "left": 4,

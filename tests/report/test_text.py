@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chaos.report.text import failures, heading, scenario_line, text_report, totals
-from chaos.results import Verdict
+from chaos.results import Closure, Verdict
 from tests.report import sample
 
 
@@ -22,18 +22,17 @@ def test_a_line_a_scenario() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "depth", "left", "said"),
+    ("wanted", "cut", "left", "said"),
     [
-        (1, 1, 4, ""),
-        (None, 3, 0, ", closed at depth 3"),
-        (2, 2, 4, ", depth 2: 4 images not explored further"),
-        (2, 1, 4, ", cut at depth 1: 4 images not explored further"),
-        (None, 3, 4, ", cut at depth 3: 4 images not explored further"),
+        (1, False, 4, ""),
+        (None, False, 0, ", closed at depth 2"),
+        (2, False, 4, ", depth 2: 4 images not explored further"),
+        (2, True, 4, ", cut at depth 2: 4 images not explored further"),
+        (None, True, 4, ", cut at depth 2: 4 images not explored further"),
     ],
 )
-def test_how_far_a_walk_came(wanted: int | None, depth: int, left: int, said: str) -> None:
-    """Less than was asked for is called a cut: time was over, or the images were too many."""
-    closure = replace(sample.CLOSURE, complete=not left, depth=depth, left=left, wanted=wanted)
+def test_how_far_a_walk_came(wanted: int | None, cut: bool, left: int, said: str) -> None:
+    closure = Closure(not left, 2, 2, 0, 0, left, wanted, cut)
     line = scenario_line(replace(sample.scenario_result(sample.passed()), closure=closure))
     assert line.endswith(f"  1 passed{said}\n")
 

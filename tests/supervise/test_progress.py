@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+from collections import Counter
 
 import pytest
 
-from chaos.explore.work import Branch, Explored
 from chaos.options import Silent
-from chaos.points import Schedule
 from chaos.results import ScheduleResult, Verdict
 from chaos.scenario import load_scenario
-from chaos.supervise.progress import Progress
+from chaos.supervise.progress import BLOCK, Progress
 from chaos.supervise.sweep import sweep
 from tests.library import scenario_file
 from tests.planted.support import options
@@ -88,22 +88,43 @@ def test_a_scenario_goes_as_far_as_its_own_time_goes(monkeypatch: pytest.MonkeyP
     assert len(first.schedules) < len(cut.schedules) < 100  # of 158
 
 
-def test_what_is_done_side_by_side_counts_once_and_the_first_level_is_whole() -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_scenarios_together_spend_what_the_clock_shows(
+    monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    spent: Counter[str] = Counter()
+    monkeypatch.setattr(Progress, "spend", lambda self, s: spent.update({self.scenario.name: s}))
+    scenarios = [
+        load_scenario(scenario_file(name)) for name in ("plain-answer", "length-cuts-the-calls")
+    ]
+    result = sweep(scenarios, options(jobs=jobs), Silent())
+    assert 0.5 * result.seconds < sum(spent.values()) <= result.seconds
+    assert all(spent[each.name] > 0.1 * result.seconds for each in scenarios)
+
+
+def test_the_first_level_is_whole_whatever_its_time() -> None:
     scenario = load_scenario(scenario_file("plain-answer"))
     progress = Progress(scenario, options(depth=None, budget_s=2.0, jobs=2))
-
-    def takes(seconds: float) -> bool:
-        (unit,) = progress._units([(Schedule(), [])])
-        branch = Branch("b", Schedule())
-        result = ScheduleResult("b", "", Verdict.PASS, (), "", 0, 0, seconds)
-        progress.take(unit, [Explored(branch, result, "")])
-        return progress.out_of_time()
-
-    assert not takes(3.0)
-    assert not takes(1.0)
+    progress.spend(2.0)
+    assert progress._units([]) == []
     assert progress.next_level() == []
     assert not progress.out_of_time()
-    assert takes(0.1)
+    progress.spend(0.1)
+    assert progress.out_of_time()
+    first = Progress(scenario, options(depth=None, budget_s=2.0))
+    first.spend(3.0)
+    assert not first.out_of_time()
+
+
+def test_each_kill_counts_once_whichever_family_makes_it() -> None:
+    """Damages befall what a kill left: it is made once for all that begin there."""
+    scenario = load_scenario(scenario_file("deploy-is-never-repeated"))
+    (found,) = sweep([scenario], options(faults="damage"), Silent()).scenarios
+    ways = Counter(r.schedule.partition(" damage:")[0] for r in found.schedules if r.kills)
+    made = [r for r in found.schedules if r.made]
+    assert len(ways) == 3
+    assert len(made) == sum(math.ceil(count / BLOCK) for count in ways.values())
+    assert all(r.made_exact == r.made == 1 for r in made)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ function graphsOf() {
 function extent(scenario) {
   const closure = scenario.closure;
   const end = data.head.interrupted ? 'interrupted' : closure.complete ? `closed at depth ${closure.depth}: no kill leads to another image`
-    : `${closure.depth === closure.wanted ? '' : 'cut at '}depth ${closure.depth}, ${number(closure.left, 'image')} not explored further`;
+    : `${closure.cut ? 'cut at ' : ''}depth ${closure.depth}, ${number(closure.left, 'image')} not explored further`;
   return `${number(closure.states, 'image')}, ${end}`;
 }
 
