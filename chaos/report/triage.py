@@ -103,11 +103,12 @@ def faults_of_all(sweep: SweepResult) -> tuple[Fault, ...]:
 
 
 def with_evidence(scenario: ScenarioResult, *, everything: bool) -> frozenset[str]:
-    """The ids of the schedules whose evidence is put on disk: of each fault the smallest ones, or
-    `everything` there is."""
+    """The ids of the schedules whose evidence is put on disk: of each fault, and of what proves
+    nothing, the smallest ones, or `everything` there is."""
     results = results_of(scenario)
     most = None if everything else KEPT
-    groups = [*(fault.results for fault in faults_of(scenario)), *unproven(results)]
+    proving_nothing = (sorted(group, key=_size) for group in unproven(results))
+    groups = [*(fault.results for fault in faults_of(scenario)), *proving_nothing]
     broken = ((r.id for r in group if r.evidence is not None) for group in groups)
     passed = (r.id for r in results if r.verdict is Verdict.PASS and r.evidence is not None)
     return frozenset((*passed, *(ident for ids in broken for ident in islice(ids, most))))
@@ -116,6 +117,10 @@ def with_evidence(scenario: ScenarioResult, *, everything: bool) -> frozenset[st
 def simplicity(schedule: Schedule) -> tuple[int, int]:
     """To sort by: the number of kills, then their phases (after, before, torn)."""
     return len(schedule.kills), sum(_SIMPLEST.index(kill.phase) for kill in schedule.kills)
+
+
+def _size(result: ScheduleResult) -> tuple[int, int]:
+    return simplicity(Schedule.parse(result.schedule))
 
 
 def broken_ids(violations: Iterable[Violation]) -> tuple[str, ...]:
@@ -131,7 +136,7 @@ def _faults(groups: dict[str, list[ScheduleResult]]) -> tuple[Fault, ...]:
     """Sorting is stable, and results come in the order of the run: the earliest stays first."""
     faults = []
     for fingerprint, group in groups.items():
-        ordered = sorted(group, key=lambda result: simplicity(Schedule.parse(result.schedule)))
+        ordered = sorted(group, key=_size)
         ids = broken_ids(v for result in group for v in result.violations)
         faults.append(Fault(fingerprint, ids, tuple(ordered)))
     return tuple(faults)

@@ -6,6 +6,7 @@ The host is a fork of this process, so the SDK is imported once, here.
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import tomllib
@@ -22,7 +23,8 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 from agent.failures import AgentFailure
 from agent.mcp import host
 from agent.mcp.config import HttpServer, Server, StdioServer
-from agent.mcp.servers import offered_tools
+from agent.mcp.servers import Host, offered_tools
+from agent.mcp.tools import Listed
 from agent.signals import AbortSwitch
 from agent.tools import BUILTIN_TOOLS, CallContext, ToolResult
 from tests.agent.support import no_abort
@@ -106,6 +108,21 @@ def _call(workspace: Path, over_http: HttpServer) -> Iterator[Call]:
 
 
 BOTH = pytest.mark.parametrize("server", ["desk", "web"])
+
+
+def test_another_signal_is_no_listing(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Host.listed
+
+    def at_once(self: Host) -> list[Listed]:
+        assert select.select([self._channel], [], [], 0)[0] == [self._channel]
+        return listed(self)
+
+    monkeypatch.setattr(Host, "listed", at_once)
+    with AbortSwitch() as switch:
+        os.write(switch.wakeup_fd, b"\0")  # as the interpreter does where a signal has a handler
+        server = shell("sleep 0.3; exec $DESK")
+        with offered_tools([server], workspace, None, switch) as tools:
+            assert tools.keys() > BUILTIN_TOOLS.keys()
 
 
 @BOTH

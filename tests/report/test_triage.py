@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from chaos.evidence import Evidence
-from chaos.report.triage import Fault, faults_of, faults_of_all
-from chaos.results import ScheduleResult, SweepResult, Violation
+from chaos.report.triage import KEPT, Fault, faults_of, faults_of_all, with_evidence
+from chaos.results import ScheduleResult, SweepResult, Verdict, Violation
 from tests.judge.build import BASH, READ, Story, deploy
 from tests.report import sample
 
@@ -167,6 +167,18 @@ def test_without_evidence_there_is_still_a_fault() -> None:
 
 def test_only_violations_are_faults() -> None:
     assert faults(sample.passed(), sample.inconclusive()) == ()
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.PASS])
+def test_the_smallest_of_each_kind_keep_their_evidence(verdict: Verdict) -> None:
+    """Those that are larger, and those that left none, do not."""
+    none = replace(failed("none", ("E2", {})), verdict=verdict, evidence=None)
+    large = [failed(f"large-{n}", ("E2", {}), schedule=TWO_KILLS) for n in range(KEPT)]
+    small = [failed(f"small-{n}", ("E2", {})) for n in range(KEPT - 1)]
+    results = [replace(result, verdict=verdict) for result in (*large, *small)]
+    found = sample.scenario_result(none, *results, replace(sample.passed(), id="passed"))
+    assert with_evidence(found, everything=False) == {"large-0", *(r.id for r in small)}
+    assert with_evidence(found, everything=True) == {r.id for r in results}
 
 
 def test_scenarios_share_their_faults() -> None:

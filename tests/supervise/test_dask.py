@@ -13,8 +13,10 @@ import pytest
 
 from chaos.errors import HarnessError
 from chaos.options import Silent
-from chaos.results import ScheduleResult, SweepResult
+from chaos.points import Schedule
+from chaos.results import ScheduleResult, SweepResult, Verdict
 from chaos.scenario import load_scenario
+from chaos.supervise.progress import Progress
 from chaos.supervise.sweep import sweep
 from tests.library import scenario_file
 from tests.planted.support import options
@@ -34,10 +36,12 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
-def on(cluster: Any, listener: Silent | None = None) -> SweepResult:
+def on(
+    cluster: Any, listener: Silent | None = None, path: Path = SCENARIO, **more: Any
+) -> SweepResult:
     url = "dask://" + cluster.scheduler_address.removeprefix("tcp://")
-    scenario = load_scenario(str(SCENARIO))
-    return sweep([scenario], options(executor=url), listener or Silent())
+    scenario = load_scenario(str(path))
+    return sweep([scenario], options(executor=url, **more), listener or Silent())
 
 
 def verdicts(result: SweepResult) -> list[tuple[str, str]]:
@@ -66,6 +70,26 @@ def test_a_process_killed_in_mid_sweep_changes_nothing(cluster: Any, victim: str
     assert killer.killed
     assert {verdict for _, verdict in verdicts(result)} == {"PASS"}
     assert len(verdicts(result)) == 30
+
+
+def test_a_level_that_is_cut_gives_up_what_has_begun(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done counts, and the rest is told as left."""
+    path = Path(scenario_file("safe-read-is-replayed"))
+    (whole,) = on(cluster, None, path, depth=2).scenarios
+    first = sum(Schedule.parse(r.schedule).kills[1:] == () for r in whole.schedules)
+
+    def out_of_time(self: Progress) -> bool:
+        return sum(map(len, self._results.values())) > first
+
+    monkeypatch.setattr(Progress, "out_of_time", out_of_time)
+    (cut,) = on(cluster, None, path, depth=2).scenarios
+    assert cut.closure.cut
+    assert cut.closure.left > 0
+    assert cut.closure.depth == 2
+    assert first < len(cut.schedules) < len(whole.schedules)
+    assert {r.verdict for r in cut.schedules} == {Verdict.PASS}
 
 
 def test_no_scheduler_is_a_clear_error() -> None:

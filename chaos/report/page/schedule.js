@@ -68,7 +68,7 @@ function evidenceOf(one) {
       command(`chaos judge ${quoted(inFolder(`${place}/${one.id}`))}`));
   }
   if (one.verdict === 'PASS') return h('p', { class: 'evidence' }, 'It broke no rule. The evidence of schedules that pass is kept with --keep.');
-  return h('p', { class: 'evidence' }, 'Its evidence is not here: that of the smallest schedules of each fault is kept, and with --keep all. A replay makes it again.');
+  return h('p', { class: 'evidence' }, 'Its evidence is not here: the smallest schedules of each kind keep theirs, where there is any, and with --keep all of them. A replay makes it again.');
 }
 
 function storyShown(one, { story, of }) {
