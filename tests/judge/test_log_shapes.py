@@ -54,3 +54,12 @@ def test_a_value_stands_only_where_the_contract_allows_it(value: Any) -> None:
                     accepted.add(key)
                     assert holder.get("role") not in NOT_EMPTY
     assert accepted == ALLOWED.get(repr(value), set())
+
+
+def test_an_answer_without_calls_has_no_list_of_them() -> None:
+    """It would be another way to write the same message."""
+    lines = answered()
+    message = lines[3][0]["entry"]["message"]
+    message["tool_calls"] = []
+    (violation, *_) = check_log(render(lines))
+    assert (violation.id, "tool_calls" in violation.message) == ("L1", True)

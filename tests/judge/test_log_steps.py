@@ -204,19 +204,19 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "found ['c0', 'c0']",
     ),
     "a message while a call is unanswered": (
-        log(attempt(), reply(None, "c0"), prompt(u(0x90), u(0x91))),
+        log(attempt(), reply(None, "c0", "c1"), prompt(u(0x90), u(0x91))),
         "L6",
         "INVALID_TRANSCRIPT at line 5, seq 5: expected a result for every call before the next "
         "message; found a user message while c0 is unanswered",
     ),
     "a step while a call is unanswered": (
-        log(attempt(), reply(None, "c0"), attempt(STEP_2, ATTEMPT_2, REPLY)),
+        log(attempt(), reply(None, "c0", "c1"), attempt(STEP_2, ATTEMPT_2, REPLY)),
         "L6",
         "INVALID_TRANSITION at line 5, seq 5: expected a result for every call before the next "
         "step; found c0 is unanswered",
     ),
     "an end while a call is unanswered": (
-        log(attempt(), reply(None, "c0"), finish("failed", error=ERROR)),
+        log(attempt(), reply(None, "c0", "c1"), finish("failed", error=ERROR)),
         "L6",
         "INVALID_TRANSITION at line 5, seq 5: expected a result for every call before the end "
         "of the run; found c0 is unanswered",

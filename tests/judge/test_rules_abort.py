@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.judge.build import BASH, Story, broken, deploy, ids, live, plain
+from tests.judge.build import BASH, COMMAND, Story, broken, deploy, ids, live, plain
 
 
 def asking(**facts: Any) -> Story:
@@ -90,7 +90,7 @@ def test_a_tool_is_ended_before_the_abort_is_durable() -> None:
     story = working().ended().abort("tool", toolCallId="call_0").result(outcome="interrupted")
     (message,) = broken(story.finish("aborted").end(130).idle().probe().evidence())
     assert "L11: something was cancelled before the abort was durable" in message
-    assert "ended by signal 15 at launch 1" in message
+    assert f"found {f'sh -c {COMMAND}'!r} ended by signal 15 at launch 1" in message
 
 
 def test_an_answer_that_the_schedule_itself_cuts_off_is_not_cancelled() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from chaos.damage import Damage
 from chaos.judge import inexact
-from tests.judge.build import TOOL_PID, Story, broken, deploy, ids, plain
+from tests.judge.build import BASH, TOOL_PID, Story, broken, deploy, ids, plain
 
 REFUSAL = "corrupt session: MALFORMED_JSON at line 3, seq 4: …"
 GLUED = "glue@3"  # MALFORMED_JSON at line 3, in any session
@@ -133,6 +133,14 @@ def test_an_effect_whose_intent_is_gone_counts_no_more() -> None:
     cut = cut_before(story, b'"toolStarted"')
     again = damaged(story, cut).effect()
     assert "E2" not in ids(end(again, code=0, stderr="", damage=cut).evidence())
+
+
+def test_an_effect_after_the_damage_counts_once() -> None:
+    story = Story("deploy it", expect_effects={"deploy": "at-most-once"})
+    story.launch("run", "log:toolStarted[bash]#1/after").header().prompt().attempt().request()
+    same = "say@1:version=2"
+    story = damaged(story.reply(BASH).intent().dead(), same).effect()
+    assert "E2" not in ids(end(story, 0, "", same).evidence())
 
 
 def test_a_log_made_whole_again_is_judged_as_ever() -> None:

@@ -85,6 +85,9 @@ def test_r5_of_several_errors_a_kill_may_keep_some_from_coming() -> None:
     assert ids(other.evidence(*references)) == ["R5"]
     more = written("error", "success", injected=True, more=True)
     assert ids(more.evidence(*references)) == ["R5"]
+    longer = written("success", "success", more=True).evidence()
+    assert broken(written("error", "success", injected=True).evidence(*references, longer)) == []
+    assert broken(more.evidence(*references, longer)) == []
 
 
 def written(

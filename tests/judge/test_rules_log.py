@@ -34,6 +34,14 @@ def test_a_fault_that_later_logs_repeat_is_reported_once() -> None:
     assert ids(story.evidence()).count("L1") == 1
 
 
+def test_a_log_that_was_mended_is_read_as_it_was_before() -> None:
+    """What a launch left is read for itself where the final log does not begin with it."""
+    story = plain()
+    good = story.log
+    story.launch("resume").append(b"{}\n").end().launch("resume").overwrite(good).end()
+    assert ids(story.evidence()).count("L1") == 1
+
+
 @pytest.mark.parametrize("point", ["log:header#1/before", "log:header#1/torn@12"])
 def test_a_file_without_a_complete_line_is_no_session_yet(point: str) -> None:
     story = Story("say it").launch("run", point).header().dead()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.judge.build import BASH, Story, broken, ids
+from tests.judge.build import BASH, READ, Story, broken, ids
 
 FORGETTING = [{"role": "user", "content": "deploy it"}]
 
@@ -36,6 +36,21 @@ def test_what_did_nothing_may_be_forgotten() -> None:
     story.intent().result().attempt()
     messages = [{"role": "user", "content": "deploy it"}]
     assert "E6" not in ids(end(story.request(messages=messages)))
+
+
+def test_of_several_calls_at_work_nobody_knows_whose_program_it_is() -> None:
+    """An effect is some call's all the same: the last one's, as far as is known."""
+
+    def both() -> Story:
+        story = Story("deploy it").launch("run").header().prompt().attempt().request()
+        return story.reply(BASH, READ).intent(0).intent(1)
+
+    def forgotten(story: Story) -> bool:
+        story.result(0).result(1).attempt().request(messages=FORGETTING)
+        return "E6" in ids(end(story))
+
+    assert not forgotten(both().exec())
+    assert forgotten(both().effect())
 
 
 def test_a_request_that_cannot_be_read_hides_no_later_one() -> None:

@@ -99,6 +99,13 @@ def test_p4_messages_that_are_not_the_log(
     assert broken(deployed(story)) == [f"P4: {message} at launch 1 (run), line 3, seq 3, event 4"]
 
 
+def test_p4_a_request_that_cannot_be_compared_hides_no_later_one() -> None:
+    """One that cannot be read, and one without an attempt."""
+    for first in (started().attempt().request(body=b"[]"), started().request().attempt()):
+        story = first.attempt(2).request([USER, USER]).reply(BASH)
+        assert "P4" in ids(deployed(story))
+
+
 def test_p4_a_call_that_was_forgotten() -> None:
     story = started().attempt().request().reply(BASH).intent().exec().effect().result()
     story.attempt().request([USER]).reply("deployed").finish().end()

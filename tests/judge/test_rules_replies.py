@@ -140,6 +140,14 @@ def test_a_reply_is_read_after_an_attempt_that_has_none() -> None:
     assert [message[:2] for message in broken(story.evidence())] == ["L4"]
 
 
+def test_and_after_one_whose_step_failed() -> None:
+    story = Story("say it", "again").launch("run").header().prompt().attempt()
+    story.request(status=500, usage=None).step_failed().finish("failed").end(1).launch("run")
+    answer = story.blobs.put(body({"content": "another"}, "stop"))
+    story.prompt().attempt().request(answer=answer).reply("said").finish().end()
+    assert "L4" in [message[:2] for message in broken(story.evidence())]
+
+
 def test_a_call_with_other_arguments() -> None:
     story = Story("deploy it").launch("run").header().prompt().attempt()
     said = {"tool_calls": [{"id": "call_0", "function": {"name": "bash", "arguments": "{}"}}]}

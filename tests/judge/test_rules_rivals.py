@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -86,6 +87,21 @@ def test_a_request_while_the_writer_is_held() -> None:
     assert "X2: a second start acted while a writer was held" in "\n".join(
         broken(rest(rival(story, since=since)).evidence())
     )
+
+
+@pytest.mark.parametrize(
+    ("act", "found"),
+    [
+        (lambda s: s.request(), "a request to the provider"),
+        (lambda s: s.effect("deploy"), "effect 'deploy'"),
+    ],
+)
+def test_what_a_second_start_did_is_told(act: Callable[[Story], Story], found: str) -> None:
+    story = asked()
+    since = len(story.events)
+    messages = broken(rest(rival(act(story), since=since)).evidence())
+    what = "X2: a second start acted while a writer was held: expected it refused, or idle, found"
+    assert any(message.startswith(f"{what} {found} at launch 1") for message in messages)
 
 
 def test_a_request_is_the_writers_own_where_only_a_tool_is_held() -> None:

@@ -272,6 +272,20 @@ def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     assert judge(story.evidence()) == []
 
 
+def lost(story: WireStory) -> bool:
+    return any("is lost" in fault.message for fault in judge(story.evidence()))
+
+
+def test_a_prompt_is_accepted_by_a_launch_that_ended_well_or_by_its_first_request() -> None:
+    """So what asks before the prompt is told has lost nothing, and what asks later has."""
+    story = WireStory("ship it", goes_on="").launch("run").forget()
+    before = [{"role": "user", "content": "what is this place?"}]
+    assert not lost(story.ask(messages=before).end())
+    silent = WireStory("ship it").launch("run").end().launch("resume").forget(2)
+    silent.memory.append({"role": "user", "content": GO_ON})
+    assert lost(silent.ask().end())
+
+
 def test_a_session_that_does_not_open_is_told_of_any_launch() -> None:
     """Though nothing of it is read."""
     story = killed_at_the_request(exit_codes=CODES | {"corrupt": 4}).launch("resume")
