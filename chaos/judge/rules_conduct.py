@@ -9,7 +9,7 @@ Source: session contract, section 5 (the order of the questions) and section 6 (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from chaos.evidence import Launch
 from chaos.judge.case import Case, Where, broken
@@ -37,7 +37,7 @@ def retried_after_a_crash(case: Case) -> Iterator[Violation]:
 def one_after_the_other(case: Case) -> Iterator[Violation]:
     """L6. Calls of a turn are carried out one by one, lowest index first. Fails when a call has an
     intent or a result in the log before a call with a lower index has its result."""
-    for turn in _turns(case):
+    for _, turn in groupby(case.final.calls, key=lambda call: call.key[:2]):
         for lower, call in pairwise(turn):
             fact = call.intent or call.result
             if fact is None or fact.seq is None:
@@ -47,17 +47,6 @@ def one_after_the_other(case: Case) -> Iterator[Violation]:
                 expected = f"the result of call {lower.key.place} first"
                 what = f"call {call.key.place} of a turn was taken up too early"
                 yield broken("L6", what, expected, fact.type, Where(_writer(case, call), fact))
-
-
-def _turns(case: Case) -> Iterator[list[Call]]:
-    """The calls of each turn, in order of their index."""
-    turn: list[Call] = []
-    for call in case.final.calls:
-        if turn and turn[-1].key[:2] != call.key[:2]:
-            yield turn
-            turn = []
-        turn.append(call)
-    yield turn
 
 
 def for_the_right_reason(case: Case) -> Iterator[Violation]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.judge.build import BASH, COMMAND, Story, broken, deploy, ids, live, plain
+from chaos.evidence import Ended
+from tests.judge.build import BASH, COMMAND, TOOL_PID, Story, broken, deploy, ids, live, plain
 
 
 def asking(**facts: Any) -> Story:
@@ -93,6 +94,29 @@ def test_a_tool_is_ended_before_the_abort_is_durable() -> None:
     assert f"found {f'sh -c {COMMAND}'!r} ended by signal 15 at launch 1" in message
 
 
+@pytest.mark.parametrize(
+    ("left", "ends", "excused"),
+    [
+        (("sleep", "9"), ("sleep", "9"), True),  # the same that the end of the call kills anyway
+        (("sleep", "9"), ("sh", "-c", "wait"), True),  # it had come to another program
+        (("sleep", "9"), ("sh", "-c", COMMAND), False),  # the tool itself
+        (None, ("sleep", "9"), False),
+    ],
+)
+def test_what_a_tool_left_behind_ends_with_its_call(
+    left: tuple[str, ...] | None, ends: tuple[str, ...], excused: bool
+) -> None:
+    known = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    known.intent().exec().effect()
+    if left:
+        known.event(Ended, pid=TOOL_PID, argv=left, signal=9)
+    known.result().attempt().request().reply("deployed").finish().end().idle().probe()
+    story = working().event(Ended, pid=TOOL_PID, argv=ends, signal=9)
+    story.abort("tool", toolCallId="call_0").result(outcome="interrupted").finish("aborted")
+    found = ids(story.end(130).idle().probe().evidence(known.evidence()))
+    assert ("L11" in found) is not excused
+
+
 def test_an_answer_that_the_schedule_itself_cuts_off_is_not_cancelled() -> None:
     story = Story("say it").launch("run").header().prompt().attempt()
     story.request(status=0, reason="injected provider:reset", injected=True, usage=None)
@@ -170,6 +194,12 @@ def test_a_summary_after_the_abort() -> None:
     assert "found compaction" in message
 
 
+def test_of_an_operation_the_first_that_is_late_is_told() -> None:
+    story = working().abort("tool", toolCallId="call_0").result().attempt().request()
+    story.reply("deployed").finish("aborted").end(130)
+    assert len([m for m in broken(story.evidence()) if "late success" in m]) == 1
+
+
 # -- the abort launch ----------------------------------------------------------------------------
 
 
@@ -180,8 +210,9 @@ def crashed() -> Story:
 
 def test_an_abort_launch_that_reconciles_before_it_says_so() -> None:
     story = crashed().step_failed().abort().finish("aborted").end(130)
-    assert [m.partition(" at ")[0] for m in broken(story.idle().probe().evidence())] == [
-        "L11: an abort began with something else: expected abortRequested first, found stepFailed"
+    assert broken(story.idle().probe().evidence()) == [
+        "L11: an abort began with something else: expected abortRequested first, found stepFailed "
+        "at launch 2 (abort), line 4, seq 4"
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,18 @@ def test_l2_a_loss_of_power_may_take_what_nobody_acted_upon() -> None:
     assert shortened(announced.attempt().dead(), loss) == []
     over = Story("say it").launch("run").header().prompt().attempt().end(3)
     assert shortened(over, loss) == fault  # a launch that ended promised all of its log
+
+
+def test_l2_what_is_acted_upon_after_a_loss_of_power_was_not_lost() -> None:
+    loss = ("power-loss: data=2 names=1",)
+
+    def begun(kill: str | None) -> Story:
+        return Story("say it").launch("run", kill).header().prompt()
+
+    lost, story = begun(None).attempt().log, begun("log:runStarted#1/after").dead()
+    story.launches[0] = replace(story.launches[0], log_after=story.blobs.put(lost))
+    story.launch("resume").attempt().request().reply().finish().end(first=loss)
+    assert "L2" not in ids(story.evidence())
 
 
 def test_l7_an_operation_without_an_end() -> None:

@@ -66,6 +66,13 @@ def test_a_summary_that_failed_hides_no_later_request() -> None:
     assert "E6" in ids(story.request(messages=FORGETTING).dead().evidence())
 
 
+def test_a_call_that_a_summary_holds_excuses_no_later_one() -> None:
+    story = deployed().attempt().request().reply("deployed").finish().compact(1).attempt()
+    story.request().summarised().finish().prompt("again").attempt().request().reply(BASH)
+    story.intent().exec().effect().result().attempt()
+    assert "E6" in ids(story.request(messages=FORGETTING).dead().evidence())
+
+
 def test_a_summary_of_before_a_call_excuses_nothing() -> None:
     story = Story("hello", "deploy it").launch("run").header().prompt().attempt().request()
     story.reply("hi").finish().compact(1).attempt().request().summarised().finish()

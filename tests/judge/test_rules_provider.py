@@ -168,6 +168,12 @@ def test_p5_a_request_while_blocked() -> None:
     ) in broken(story.evidence())
 
 
+def test_p5_a_request_without_an_attempt_hides_no_later_one() -> None:
+    story = Story("deploy it").launch("run", "log:stepAttempt#1/after").header().prompt()
+    story.request().attempt().request().dead().launch("resume").request()
+    assert "P5" in ids(story.end(3, stderr="attempts_exhausted").evidence())
+
+
 def compacting(story: Story, sent: list[dict[str, object]]) -> Evidence:
     """A run of two messages is followed by a compaction that keeps the second."""
     story.launch("compact").compact(1).attempt().request(sent)

@@ -181,6 +181,10 @@ def test_r3_a_change_that_no_call_was_seen_to_do() -> None:
     ]
 
 
+def test_r3_a_call_that_changes_nothing_of_the_log_is_no_act() -> None:
+    assert broken(plain().launch("idle").cut().end().evidence()) == []
+
+
 def test_r3_a_wrapper_that_starts_the_target_is_no_act() -> None:
     story = plain().launch("idle").exec("/usr/bin/python", "-m", "agent", "idle").end()
     assert broken(story.evidence()) == []

@@ -148,6 +148,16 @@ def test_and_after_one_whose_step_failed() -> None:
     assert "L4" in [message[:2] for message in broken(story.evidence())]
 
 
+def test_each_reply_that_is_none_is_told() -> None:
+    story = Story("say it", "again")
+    for _ in range(2):
+        answer = story.blobs.put(stream({"content": "said"}, finish=None, done=False))
+        story.launch("run")
+        story = story.header() if not story.launches else story
+        story.prompt().attempt().request(answer=answer).reply("said").finish().end()
+    assert [message[:2] for message in broken(story.evidence())] == ["L4", "L4"]
+
+
 def test_a_call_with_other_arguments() -> None:
     story = Story("deploy it").launch("run").header().prompt().attempt()
     said = {"tool_calls": [{"id": "call_0", "function": {"name": "bash", "arguments": "{}"}}]}

@@ -56,29 +56,29 @@ def test_only_a_reply_that_went_out_whole_owes_its_cost(first: bool, second: boo
     assert ids(story.finish().end().evidence()) == []
 
 
-REPORTED = {"prompt_tokens": 1100, "completion_tokens": 300, "cached_tokens": 200}
-COUNTED = {"input": 1100, "output": 300, "cacheRead": 200, "cacheWrite": 0}
-DETAILS = {"prompt_tokens": 1100, "completion_tokens": 300}
+REPORTED = {"prompt_tokens": 11000, "completion_tokens": 3000, "cached_tokens": 2000}
+COUNTED = {"input": 11000, "output": 3000, "cacheRead": 2000, "cacheWrite": 0}
+DETAILS = {"prompt_tokens": 11000, "completion_tokens": 3000}
 
 
 @pytest.mark.parametrize(
     ("reported", "counted", "good"),
     [
         ({}, {}, True),
-        ({}, {"input": 900}, True),
-        ({}, {"input": 900, "cacheWrite": 100}, True),
-        ({}, {"input": 800, "cacheWrite": 100}, True),
-        ({}, {"input": 1000, "cacheWrite": 100}, False),
-        ({}, {"input": 1099}, False),
-        ({}, {"input": 1101}, False),
-        ({}, {"input": 899}, False),
-        ({}, {"output": 299}, False),
-        ({}, {"output": 301}, False),
-        ({}, {"cacheRead": 199}, False),
-        ({}, {"cacheRead": 201}, False),
+        ({}, {"input": 9000}, True),
+        ({}, {"input": 9000, "cacheWrite": 1000}, True),
+        ({}, {"input": 8000, "cacheWrite": 1000}, True),
+        ({}, {"input": 10000, "cacheWrite": 1000}, False),
+        ({}, {"input": 10999}, False),
+        ({}, {"input": 11001}, False),
+        ({}, {"input": 8999}, False),
+        ({}, {"output": 2999}, False),
+        ({}, {"output": 3001}, False),
+        ({}, {"cacheRead": 1999}, False),
+        ({}, {"cacheRead": 2001}, False),
         ({"prompt_tokens": -1}, {}, True),  # no sense can be made of it
         ({"completion_tokens": True}, {}, True),
-        ({"cached_tokens": "200"}, {}, True),
+        ({"cached_tokens": "2000"}, {}, True),
         ({"cached_tokens": 0}, {}, False),
         ({"cached_tokens": 0}, {"cacheRead": 0}, True),
         ({"completion_tokens": 0}, {"output": 0}, True),
@@ -93,11 +93,11 @@ def test_counters_are_the_reported_ones_to_the_token(
 
 @pytest.mark.parametrize(
     ("details", "cached"),
-    [({"cached_tokens": 200}, 200), ({}, 0), (None, 0), ([200], 0)],
+    [({"cached_tokens": 2000}, 2000), ({}, 0), (None, 0), ([2000], 0)],
 )
 def test_cached_tokens_may_stand_among_the_details(details: object, cached: int) -> None:
     reported = DETAILS | {"prompt_tokens_details": details}
-    for found in (0, 200):
+    for found in (0, 2000):
         faults = said(reported, COUNTED | {"cacheRead": found})
         assert faults == ([] if found == cached else ["L9"])
 

@@ -272,6 +272,20 @@ def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     assert judge(story.evidence()) == []
 
 
+def test_a_prompt_that_was_never_asked_hides_no_other_that_was_given_up() -> None:
+    story = WireStory("ship it", "fly it", goes_on="").launch("run").forget().die()
+    story.launch("run").ask(answered=False, status=0).die().launch("resume").end()
+    told = [fault.message for fault in judge(story.evidence())]
+    assert any(message.startswith("prompt 'fly it' was given up") for message in told)
+
+
+def test_an_effect_that_is_right_hides_no_other() -> None:
+    story = WireStory("ship it", expect_effects={"ship": "once"}).launch("run").ask().call("ship")
+    story.effect("ship").effect("other").result().ask().say("shipped").end()
+    told = [fault.message for fault in judge(story.evidence(REFERENCE))]
+    assert any(message.startswith("effect 'other': expected at most 0 times") for message in told)
+
+
 def lost(story: WireStory) -> bool:
     return any("is lost" in fault.message for fault in judge(story.evidence()))
 
