@@ -143,7 +143,7 @@ class _Reader:
             refuse("L1", INVALID_FACT, "kind entry, record or usage", shown(kind))
         required, allowed = _ENVELOPE[kind]
         if not required <= fact.keys() <= allowed:
-            names = ", ".join(sorted(fact.keys() ^ required))
+            names = ", ".join(sorted((required - fact.keys()) | (fact.keys() - allowed)))
             refuse("L1", INVALID_FACT, f"the keys of a {kind} fact", f"missing or unknown: {names}")
         _require_shape("L3", "seq", shapes.positive, fact["seq"])
         expected = self._last_seq + 1

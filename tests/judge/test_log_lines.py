@@ -130,6 +130,15 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "INVALID_FACT at line 3, seq 3: expected the keys of a record fact; found missing or "
         "unknown: mac",
     ),
+    "a fact without one of its keys": (
+        log(
+            attempt(),
+            {k: v for k, v in usage(attemptId=ATTEMPT).items() if k != "usage"},
+        ),
+        "L1",
+        "INVALID_FACT at line 4, seq 4: expected the keys of a usage fact; found missing or "
+        "unknown: usage",
+    ),
     "a fact of an unknown kind": (
         changed(answered, 3, kind="note"),
         "L1",

@@ -263,6 +263,12 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "INVALID_REFERENCE at line 6, seq 7: expected inputThroughEntryId REPLY, the last "
         "message; found PROMPT",
     ),
+    "a compaction through a message that is not there": (
+        changed(compacted, 6, "record", inputThroughEntryId=u(0xFF)),
+        "L10",
+        "INVALID_REFERENCE at line 6, seq 7: expected inputThroughEntryId REPLY, the last "
+        "message; found u(0xff)",
+    ),
     "a tail that differs": (
         changed(compacted, 8, "entry", "retainedTail", 0, "message", content="x"),
         "L10",

@@ -303,6 +303,13 @@ def test_r5_an_abort_that_raced_has_two_legal_ends() -> None:
     assert broken(killed.end().evidence(with_events, without)) == []
 
 
+def test_r5_an_abort_that_was_durable_is_the_end_whatever_was_killed() -> None:
+    story = Story("say it", expect_outcome="aborted").launch("run", "log:abortRequested#1/after")
+    story.header().prompt().attempt().held().signal().abort().dead().launch("resume")
+    story.attempt(2).request().reply("said").finish().end()
+    assert "R5" in ids(story.evidence(plain().evidence()))
+
+
 def test_r5_an_aborted_end_is_the_beginning_of_the_reference() -> None:
     reference = deploy().evidence()
     story = Story("deploy it", steps=("run", "abort"))

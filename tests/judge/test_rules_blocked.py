@@ -263,6 +263,18 @@ def test_a_call_of_a_tool_that_was_redefined() -> None:
     )
 
 
+def test_what_a_launch_offered_itself_it_may_redefine() -> None:
+    """Between its steps: the instructions are read again before each of them."""
+    story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    story.intent().effect().result().attempt().request().reply(BASH).intent().effect().result()
+    story.attempt().request().reply("done").finish()
+    first = story.log.index(b'"stepAttempt"')
+    second = story.log.index(b'"stepAttempt"', first + 1)
+    place = story.log.rindex(b"sha256:", 0, story.log.index(b'"name": "bash"', second))
+    story.log = story.log[:place] + b"sha256:1" + story.log[place + 8 :]
+    assert rules(story, changed=()) == ""
+
+
 def test_the_model_that_is_asked_is_the_attempts() -> None:
     body = (
         b'{"model": "other", "messages": [{"role": "system", "content": "You are careful."},'

@@ -165,6 +165,15 @@ def test_e3_an_unknown_result_promises_nothing() -> None:
     assert broken(story.idle().probe().evidence(REFERENCE)) == []
 
 
+def test_e3_counts_what_came_too_early_with_what_came_in_time() -> None:
+    """E1's business; it was done."""
+    known = called().intent().exec().effect().effect().result().attempt().request()
+    reference = known.reply("deployed").finish().end().evidence()
+    story = called().effect().intent().exec().effect().result().attempt().request()
+    found = ids(story.reply("deployed").finish().end().evidence(reference))
+    assert ("E1" in found, "E3" in found) == (True, False)
+
+
 def test_e3_is_told_once_whatever_the_references() -> None:
     story = called().intent().exec().result().attempt().request().reply("deployed").finish().end()
     failed = called().intent().exec().effect().result(outcome="error")

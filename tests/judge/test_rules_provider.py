@@ -53,6 +53,18 @@ def test_p2_a_step_that_asks_a_third_time_and_the_sum_is_not_told_again() -> Non
     ]
 
 
+def test_p2_counts_over_all_launches() -> None:
+    story = Story("deploy it").launch("run", "log:stepAttempt#1/before").header().prompt()
+    story.request().attempt().dead().launch("resume").attempt().request().dead()
+    assert [m.partition(", found")[0] for m in broken(story.evidence()) if m[:2] == "P2"] == [
+        "P2: more requests than attempts: expected at most 0, the attempts recorded"
+    ]
+    story = Story("deploy it").launch("run").header().prompt().attempt().end(3)
+    story.launch("resume").request(method="", path="", body=b"", status=0).dead()
+    early = story.launch("resume").attempt(2).request().request().dead().evidence()
+    assert "P2" in ids(early)
+
+
 def test_p3_a_transcript_that_no_provider_accepts() -> None:
     sent = [{"role": "system", "content": SYSTEM}, USER, USER | {"role": "tool"}]
     body = json.dumps({"model": "test/model", "messages": sent}).encode()
