@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaos.evidence import ABSENT, Blobs, Evidence, Kill
+from chaos.evidence import ABSENT, Blobs, Evidence, Kill, Rival
 from chaos.judge import inexact
 from chaos.judge.proof import kill_faults
 from tests.judge.build import Story, deploy, live, plain
@@ -44,6 +44,23 @@ def kill(
 def other(call: str, after: bytes, **fields: Any) -> list[str]:
     """The same of a call that hands over no data."""
     return kill("after", call, after, **{"length": 0, "kept": 0, "returned": 0, **fields})
+
+
+@pytest.mark.parametrize("held", [None, 7])  # one of several starts; one while another stood still
+def test_as_many_start_at_once_as_the_schedule_says(held: int | None) -> None:
+    def started(starts: int) -> list[str]:
+        story = deploy().launch("resume")
+        log = story.blobs.put(story.log)
+        ended = {"exit_code": 0, "signal": None, "stdout": log, "stderr": log, "since": 0}
+        story.event(Rival, pid=300, argv=("agent",), held=held, log_before=log, log=log, **ended)
+        crowd = f"resume*{starts}" if starts > 1 else "resume"
+        return inexact(story.end().evidence(schedule=f"run: none; {crowd}: none"))
+
+    at_once = 1 if held else 2
+    assert started(at_once) == []
+    assert started(3 - at_once) == [
+        f"launch 2 (resume): expected {3 - at_once} starts at one instant, found {at_once}"
+    ]
 
 
 @pytest.mark.parametrize("phase", ["before", "torn@3", "after"])

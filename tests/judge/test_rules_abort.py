@@ -259,6 +259,13 @@ def test_an_abort_that_names_another_phase(
     )
 
 
+def test_an_operation_without_an_abort_hides_no_later_one() -> None:
+    story = Story("one", "two").launch("run").header().prompt().attempt().request().reply("said")
+    story.finish().end().launch("run").prompt().attempt().held().signal().abort("compact").cut_off()
+    found = broken(stopped(story).evidence())
+    assert any(message.startswith("L11: an abort names another phase") for message in found)
+
+
 # -- what it means for the other rules -----------------------------------------------------------
 
 

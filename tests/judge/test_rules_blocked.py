@@ -287,6 +287,15 @@ def test_the_model_that_is_asked_is_the_attempts() -> None:
     ]
 
 
+def test_ids_grow_after_a_reserved_one_too() -> None:
+    """That of a result is as old as its intent."""
+    story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    story.intent().effect().result()
+    story._ids = (f"018e0000-0000-7000-8000-{n:012x}" for n in range(99))
+    story.attempt().request().reply("said").finish().end()
+    assert ids(story.evidence()) == ["L3"]
+
+
 def test_ids_grow() -> None:
     """L3, whatever the clock says: the ids of the second launch begin again before the first's."""
     story = asked(None)

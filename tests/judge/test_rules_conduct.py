@@ -27,6 +27,13 @@ def test_l5_a_second_attempt_after_a_crash() -> None:
     assert broken(story.idle().probe().evidence(REFERENCE)) == []
 
 
+def test_l5_both_attempts_in_one_launch_that_came_later() -> None:
+    story = Story("deploy it").launch("run", "log:toolStarted[bash]#1/before").header().prompt()
+    story.attempt().request().reply(BASH).intent().dead().launch("resume").unstarted("unknownTool")
+    story.attempt().attempt(2).request().reply("done").finish()
+    assert any("both in one launch" in message for message in rules(story, "L5"))
+
+
 def test_l6_two_calls_at_once() -> None:
     assert len(rules(asked(READ, BASH).intent(0).intent(1).result(0).result(1), "L6")) == 1
 

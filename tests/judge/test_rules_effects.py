@@ -174,6 +174,16 @@ def test_e3_counts_what_came_too_early_with_what_came_in_time() -> None:
     assert ("E1" in found, "E3" in found) == (True, False)
 
 
+def test_e3_a_call_that_promises_nothing_hides_no_later_one() -> None:
+    def two(done: bool) -> Story:
+        story = Story("deploy it").launch("run").header().prompt().attempt().request()
+        story.reply(BASH, BASH).intent(0).result(0, "error").intent(1).exec()
+        story = story.effect() if done else story
+        return story.result(1).attempt().request().reply("deployed").finish().end()
+
+    assert "E3" in ids(two(False).evidence(two(True).evidence()))
+
+
 def test_e3_is_told_once_whatever_the_references() -> None:
     story = called().intent().exec().result().attempt().request().reply("deployed").finish().end()
     failed = called().intent().exec().effect().result(outcome="error")
@@ -196,19 +206,20 @@ def test_e4_a_safe_call_may_be_run_again() -> None:
 
 
 def test_e4_a_call_declared_otherwise_is_not_run_again() -> None:
-    def read(key: bytes, kill: str | None = None) -> Story:
-        story = Story("read it").launch("run", kill).header().prompt().attempt().request()
-        story.reply(READ).intent()
+    def read(key: bytes) -> Story:
+        """The second of two calls; the first is over."""
+        story = Story("read it").launch("run").header().prompt().attempt().request()
+        story.reply(BASH, READ).intent().result().intent(1)
         story.log = story.log.replace(b"builtin:read:v1", key)
         return story
 
-    told = read(b"builtin:read:v1").result().attempt().request().reply("done").finish().end()
+    told = read(b"builtin:read:v1").result(1).attempt().request().reply("done").finish().end()
     again = read(b"builtin:read:v0").end(None, signal=9, killed=True)
-    again.launch("resume").result().attempt().request().reply("done").finish().end()
+    again.launch("resume").result(1).attempt().request().reply("done").finish().end()
     found = broken(again.evidence(told.evidence()))
     assert [message for message in found if message.startswith("E4")] == [
-        "E4: read call 'call_0' was run again: expected no replay: it is declared builtin:read:v1 "
-        "now, found recorded builtin:read:v0 at launch 2 (resume), line 5, seq 6"
+        "E4: read call 'call_1' was run again: expected no replay: it is declared builtin:read:v1 "
+        "now, found recorded builtin:read:v0 at launch 2 (resume), line 7, seq 8"
     ]
 
 

@@ -272,6 +272,11 @@ def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     assert judge(story.evidence()) == []
 
 
+def test_an_effect_of_an_idle_resume_after_something_that_it_may_do() -> None:
+    story = shipped().launch("idle").ask().effect("ship").say("nothing left").end()
+    assert "R3" in [fault.id for fault in judge(story.evidence(REFERENCE))]
+
+
 def test_a_prompt_that_was_never_asked_hides_no_other_that_was_given_up() -> None:
     story = WireStory("ship it", "fly it", goes_on="").launch("run").forget().die()
     story.launch("run").ask(answered=False, status=0).die().launch("resume").end()
