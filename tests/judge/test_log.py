@@ -75,6 +75,13 @@ def test_lines_that_do_not_parse_are_absent() -> None:
     assert [fact.line for fact in view.facts][:2] == [9, 9]
 
 
+def test_what_is_no_fact_of_a_transaction_is_absent_and_the_others_are_not() -> None:
+    first, *rest = answered()
+    assert isinstance(rest[0], list)
+    facts = read_log(render([first, [7, {"kind": None}, *rest[0]]])).facts
+    assert [fact.type for fact in facts] == ["user", "runStarted"]
+
+
 def test_only_line_1_can_be_the_header() -> None:
     first, *rest = answered()
     assert read_log(render([*rest, first])).header is None

@@ -117,6 +117,12 @@ def test_what_a_tool_left_behind_ends_with_its_call(
     assert ("L11" in found) is not excused
 
 
+def test_the_first_thing_that_is_cancelled_too_early_is_told() -> None:
+    story = working().ended().ended().abort("tool", toolCallId="call_0")
+    story.result(outcome="interrupted").finish("aborted").end(130)
+    assert len([m for m in broken(story.evidence()) if m.startswith("L11")]) == 1
+
+
 def test_an_answer_that_the_schedule_itself_cuts_off_is_not_cancelled() -> None:
     story = Story("say it").launch("run").header().prompt().attempt()
     story.request(status=0, reason="injected provider:reset", injected=True, usage=None)

@@ -263,6 +263,15 @@ def test_a_call_of_a_tool_that_was_redefined() -> None:
     )
 
 
+def test_a_call_without_a_name_hides_none_that_was_redefined() -> None:
+    story = Story("deploy it").launch("run", "log:toolStarted[bash]#1/before").header().prompt()
+    story.attempt().request().reply(("", {}), BASH).intent(1).dead().launch("resume")
+    story.intent(1).effect().result(1).attempt().request().reply("done").finish()
+    place = story.log.rindex(b"sha256:", 0, story.log.rindex(b'"name": "bash"'))
+    story.log = story.log[:place] + b"sha256:1" + story.log[place + 8 :]
+    assert rules(story, changed=()).startswith("R4: a call of bash was taken up")
+
+
 def test_what_a_launch_offered_itself_it_may_redefine() -> None:
     """Between its steps: the instructions are read again before each of them."""
     story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)

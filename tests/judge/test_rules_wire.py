@@ -272,6 +272,19 @@ def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     assert judge(story.evidence()) == []
 
 
+def test_a_prompt_that_is_lost_again_hides_no_other() -> None:
+    story = WireStory("ship it", "fly it")
+    for _ in story.facts.prompts:
+        story.launch("run").ask().die().launch("resume")
+        story.memory = [{"role": "user", "content": GO_ON}]
+        story.ask().die()
+    told = [fault.message for fault in judge(story.evidence()) if "is lost" in fault.message]
+    assert [message.partition(" is")[0] for message in told] == [
+        "prompt 'ship it'",
+        "prompt 'fly it'",
+    ]
+
+
 def test_an_effect_of_an_idle_resume_after_something_that_it_may_do() -> None:
     story = shipped().launch("idle").ask().effect("ship").say("nothing left").end()
     assert "R3" in [fault.id for fault in judge(story.evidence(REFERENCE))]
