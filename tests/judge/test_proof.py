@@ -63,6 +63,13 @@ def test_as_many_start_at_once_as_the_schedule_says(held: int | None) -> None:
     ]
 
 
+def test_a_point_that_cannot_be_read_is_told() -> None:
+    story = Story("say it").launch("run", "log:runStarted#1/after").header().prompt().dead()
+    events = [replace(e, point="here") if isinstance(e, Kill) else e for e in story.events]
+    told = inexact(story.evidence(events=tuple(events)))
+    assert any("not a kill point: 'here'" in fault for fault in told)
+
+
 @pytest.mark.parametrize("phase", ["before", "torn@3", "after"])
 def test_a_kill_that_kept_its_promise(phase: str) -> None:
     assert kill(phase) == []

@@ -66,6 +66,12 @@ def test_a_summary_that_failed_hides_no_later_request() -> None:
     assert "E6" in ids(story.request(messages=FORGETTING).dead().evidence())
 
 
+def test_a_call_that_a_later_summary_holds_is_not_forgotten() -> None:
+    story = deployed().attempt().request().reply("deployed").finish().compact(1).attempt()
+    story.request().summarised().finish().prompt("again").attempt().request()
+    assert "E6" not in ids(story.dead().evidence())
+
+
 def test_a_call_that_a_summary_holds_excuses_no_later_one() -> None:
     story = deployed().attempt().request().reply("deployed").finish().compact(1).attempt()
     story.request().summarised().finish().prompt("again").attempt().request().reply(BASH)

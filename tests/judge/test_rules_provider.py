@@ -166,6 +166,11 @@ def test_p5_a_request_after_the_terminal_fact() -> None:
     ) in broken(story.evidence())
 
 
+def test_p5_a_request_that_cannot_be_read_is_not_said_to_go_on() -> None:
+    story = started().attempt().request().reply("said").finish().request(body=b"[]").end()
+    assert "P5" not in ids(story.evidence())
+
+
 def test_p5_a_new_prompt_is_another_operation() -> None:
     assert broken(plain().idle().probe().evidence()) == []
 

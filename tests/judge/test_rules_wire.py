@@ -267,6 +267,13 @@ def test_who_must_give_a_prompt_again_asks_for_its_effects_again(
     assert [v.id for v in judge(story.evidence(REFERENCE))] == broken
 
 
+def test_without_a_run_its_effects_are_asked_for_once() -> None:
+    """As after a damage, which begins a case of its own."""
+    story = WireStory("ship it", acknowledged="exit").launch("resume").ask().call("ship")
+    story.effect("ship").result().ask().say("ok").end()
+    assert "E2" not in [fault.id for fault in judge(story.evidence(REFERENCE))]
+
+
 def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     story = killed_at_the_request(goes_on="", acknowledged="exit").launch("resume").end()
     assert judge(story.evidence()) == []
