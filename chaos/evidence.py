@@ -336,7 +336,7 @@ class Launch:
     role: str  # one of STEP_ROLES, or idle (the resume that must do nothing), or probe
     step: int  # index of the scenario step it serves; idle and probe: number of steps
     argv: tuple[str, ...]
-    prompt: str | None  # of a run or probe
+    prompt: str | None  # of a run or probe; of a resume that must be told to go on, these words
     exit_code: int | None  # None: ended by a signal
     signal: int | None
     killed: bool  # the schedule's kill ended it

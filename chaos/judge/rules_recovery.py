@@ -70,7 +70,7 @@ def _due(case: Case, launch: Launch) -> list[str]:
     given: dict[int, str] = {}
     found: dict[int, int] = {}  # prompts in the log before the step
     due: set[int] = set()
-    for known in launches[: launch.index + 1 - launches[0].index]:
+    for known in (each for each in launches if each.index <= launch.index):
         before = len(case.log(known.log_before).prompts)
         if known.role in ("run", "probe") and known.step not in given:
             place = facts.steps[: known.step].count("run") if facts.steps else known.step

@@ -13,6 +13,8 @@ from chaos.evidence import ABSENT, FileChange, Kill, LogWrite, StateWrite, Sync
 from chaos.judge import inexact
 from tests.judge.build import AGENT_PID, TOOL_PID, Story
 
+Then = Callable[[Story], Story]
+
 
 def asked() -> Story:
     """A request arrived, and its answer is held back."""
@@ -28,8 +30,8 @@ def asked_again() -> Story:
     return answered().reply(("read", {"path": "a"})).intent().result().attempt().held()
 
 
-def struck(story: Story, point: str, **fields: Any) -> list[str]:
-    """It dies at this point: why that proves nothing, without the place."""
+def struck(story: Story, point: str, then: Then | None = None, **fields: Any) -> list[str]:
+    """It dies at this point, and `then` happens: why that proves nothing, without the place."""
     story.planned[-1] = f"run: {point}"
     known: dict[str, Any] = {
         "call": "",
@@ -45,7 +47,8 @@ def struck(story: Story, point: str, **fields: Any) -> list[str]:
         "log": story.blobs.put(story.log),
         "wait_status": 9,
     }
-    faults = inexact(story.event(Kill, point=point, **{**known, **fields}).dead().evidence())
+    story.event(Kill, point=point, **{**known, **fields})
+    faults = inexact((then(story) if then else story).dead().evidence())
     return [fault.removeprefix(f"launch 1 (run): {point}: ") for fault in faults]
 
 
@@ -70,7 +73,9 @@ def test_a_kill_at_the_exchange_with_the_model(
 # -- at an effect, at a file ----------------------------------------------------------------------
 
 
-def at_effect(point: str, *, done: int, payload: bytes = b"deploy\n") -> list[str]:
+def at_effect(
+    point: str, *, done: int, payload: bytes = b"deploy\n", then: Then | None = None
+) -> list[str]:
     """A kill at a line that a tool hands over, this effect having happened so often."""
     story = Story("do it").launch("run").header().prompt().attempt()
     for _ in range(done):
@@ -87,6 +92,7 @@ def at_effect(point: str, *, done: int, payload: bytes = b"deploy\n") -> list[st
         returned=kept if late else None,
         payload=story.blobs.put(payload),
         after=story.blobs.put(payload[:kept]),
+        then=then,
     )
 
 
@@ -121,6 +127,11 @@ def at_effect(point: str, *, done: int, payload: bytes = b"deploy\n") -> list[st
 )
 def test_a_kill_at_an_effect(point: str, done: int, payload: bytes, faults: list[str]) -> None:
     assert at_effect(point, done=done, payload=payload) == faults
+
+
+def test_what_comes_after_the_kill_does_not_count() -> None:
+    """Whom it spares goes on."""
+    assert at_effect("effect:deploy#1/after", done=1, then=Story.effect) == []
 
 
 def at_file(point: str, *changed: str, state: bool = False, **fields: Any) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaos.evidence import Ended
+from chaos.evidence import Ended, Evidence
 from tests.judge.build import BASH, COMMAND, TOOL_PID, Story, broken, deploy, ids, live, plain
 
 
@@ -321,6 +321,15 @@ def test_r5_an_abort_that_was_durable_is_the_end_whatever_was_killed() -> None:
     story.header().prompt().attempt().held().signal().abort().dead().launch("resume")
     story.attempt(2).request().reply("said").finish().end()
     assert "R5" in ids(story.evidence(plain().evidence()))
+
+
+def test_r5_what_follows_an_abort_of_the_scenario_is_compared() -> None:
+    def two(answer: str) -> Evidence:
+        story = Story("one", "two").launch("run").header().prompt().attempt().held().signal()
+        stopped(story.abort().cut_off()).launch("run").prompt().attempt().request()
+        return story.reply(answer).finish().end().evidence()
+
+    assert "R5" in ids(replace(two("this"), references=(two("that"),)))
 
 
 def test_r5_an_aborted_end_is_the_beginning_of_the_reference() -> None:

@@ -80,6 +80,7 @@ def test_how_a_reply_ended(message: Any, finish: str | None, stop: str) -> None:
         (stream(*DELTAS, done=False), r"no \[DONE\]"),
         (stream(*DELTAS)[:-1], r"no \[DONE\]"),
         (stream({"content": 7}), "content that is no text"),
+        (stream(*DELTAS).replace(b"data: [DONE]", b"data: 7\n\ndata: [DONE]"), "no object"),
     ],
 )
 def test_what_is_no_reply(answer: bytes, why: str) -> None:

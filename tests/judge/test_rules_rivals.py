@@ -104,6 +104,13 @@ def test_what_a_second_start_did_is_told(act: Callable[[Story], Story], found: s
     assert any(message.startswith(f"{what} {found} at launch 1") for message in messages)
 
 
+def test_a_tool_that_ran_when_its_writer_was_held_may_go_on() -> None:
+    story = asked().intent().exec()
+    since = len(story.events)
+    story = rival(story.effect(), since=since).result().attempt().request().reply("deployed")
+    assert broken(story.finish().end().idle().probe().evidence(REFERENCE)) == []
+
+
 def test_a_request_is_the_writers_own_where_only_a_tool_is_held() -> None:
     story = asked().intent().exec()
     since = len(story.events)

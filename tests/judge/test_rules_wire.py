@@ -279,6 +279,12 @@ def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
     assert judge(story.evidence()) == []
 
 
+def test_the_words_that_let_it_go_on_are_no_prompt() -> None:
+    story = killed_at_the_request().launch("resume").ask().end().launch("resume")
+    del story.memory[1:]  # what it was asked to do is left
+    assert "R1" not in [fault.id for fault in judge(story.ask().say("done").end().evidence())]
+
+
 def test_a_prompt_that_is_lost_again_hides_no_other() -> None:
     story = WireStory("ship it", "fly it")
     for _ in story.facts.prompts:

@@ -62,7 +62,7 @@ class WireStory:
             "role": role,
             "step": steps if role in ("idle", "probe") else max(self._prompts - 1, 0),
             "argv": ("agent", role),
-            "prompt": told if role in ("run", "probe") else None,
+            "prompt": told or None,
             "log_before": self.blobs.put(self.log),
             "files_before": {},
         }
