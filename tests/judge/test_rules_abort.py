@@ -141,6 +141,13 @@ def test_a_signal_that_nobody_heeds() -> None:
     ]
 
 
+@pytest.mark.parametrize("at", ["log:runStarted#1/after", "effect:deploy#1/before"])
+def test_the_first_write_after_it_is_new_work(at: str) -> None:
+    story = Story("say it").launch("run").header().prompt().signal(at).attempt().abort()
+    found = broken(stopped(story).evidence())
+    assert any("new work began although" in message for message in found)
+
+
 def test_the_write_at_which_the_signal_comes_is_no_new_work() -> None:
     story = Story("say it").launch("run").header().prompt().signal("log:stepAttempt#1/before")
     assert broken(stopped(story.attempt().abort()).idle().probe().evidence()) == []

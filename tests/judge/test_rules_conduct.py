@@ -55,6 +55,13 @@ def test_l6_one_after_the_other() -> None:
     assert rules(story, "L6") == []
 
 
+def test_l8_is_told_of_the_launch_that_answered() -> None:
+    story = Story("deploy it").launch("run", "log:toolStarted[bash]#1/before").header().prompt()
+    story.attempt().request().reply(BASH).intent().dead().launch("resume").unstarted("truncated")
+    (message,) = rules(story, "L8")
+    assert "at launch 2 (resume)" in message
+
+
 @pytest.mark.parametrize(
     ("call", "reason", "held"),
     [

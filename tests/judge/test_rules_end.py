@@ -45,6 +45,12 @@ def test_r5_another_result(outcome: str, text: str) -> None:
     )
 
 
+def test_r5_the_first_reference_is_told() -> None:
+    others = [ended(worked().result(), answer, REFERENCE) for answer in ("this", "that")]
+    (message,) = broken(ended(worked().result(), "else", *others))
+    assert 'expected {"role": "assistant", "content": "this"}' in message
+
+
 def test_r5_an_answer_is_told_in_its_own_letters() -> None:
     (message,) = broken(ended(worked().result(), "déployé"))
     assert 'found {"role": "assistant", "content": "déployé"}' in message

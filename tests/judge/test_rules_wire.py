@@ -285,6 +285,29 @@ def test_the_words_that_let_it_go_on_are_no_prompt() -> None:
     assert "R1" not in [fault.id for fault in judge(story.ask().say("done").end().evidence())]
 
 
+def test_a_prompt_that_only_an_exit_accepts_is_not_lost_before_it() -> None:
+    for acknowledged in ("request", "exit"):
+        story = killed_at_the_request(acknowledged=acknowledged).launch("resume")
+        story.memory = [{"role": "user", "content": GO_ON}]
+        assert lost(story.ask().end()) is (acknowledged == "request")
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_whose_answer_was_out_is_told_by_its_own_request(answered: bool) -> None:
+    """Another one's says nothing."""
+    story = WireStory("ship it", side=("a title",), goes_on="").launch("run")
+    story.ask(answered=answered).ask(
+        answered=not answered, messages=[{"role": "user", "content": "a title"}]
+    )
+    found = judge(story.die().launch("resume").end().evidence())
+    assert any("was given up" in fault.message for fault in found) is not answered
+
+
+def test_only_a_second_resume_is_idle() -> None:
+    story = shipped().launch("abort").effect("ship").end()
+    assert "R3" not in [fault.id for fault in judge(story.evidence(REFERENCE))]
+
+
 def test_a_prompt_that_is_lost_again_hides_no_other() -> None:
     story = WireStory("ship it", "fly it")
     for _ in story.facts.prompts:
