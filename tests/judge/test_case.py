@@ -6,12 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.judge.case import Case, Where, broken, carries, shown
+from chaos.judge.case import Case, Need, Where, broken, carries, offers, shown
 from tests.judge.build import Story, plain
 
 STORY = plain()
 LAUNCH, EVENT = STORY.launches[0], STORY.events[2]
 FACT = Case(STORY.evidence()).final.attempts[0].fact
+
+
+@pytest.mark.parametrize(
+    ("known", "calls"),
+    [(("call", "result", "role"), True), (("call", "result"), True), (("call", "role"), False)],
+)
+def test_calls_of_a_transcript_are_judged_where_the_target_file_names_them(
+    known: tuple[str, ...], calls: bool
+) -> None:
+    facts = replace(STORY.facts, dialect="transcript", transcript=dict.fromkeys(known, "x"))
+    assert offers(facts, Need.LINES)
+    assert offers(facts, Need.CALLS) is calls
+    assert not offers(replace(facts, dialect="opaque"), Need.CALLS)
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,14 @@ def writing(*logs: bytes) -> WireStory:
 
 
 def test_a_log_that_is_always_written_anew_may_change() -> None:
-    anew = writing(lines(USER), lines(CALL))
-    assert said(story(lines(USER), lines(RESULTS[0])), anew) == [
-        "L6 result of 'a' answers no call: expected a call of this id, found none at launch 2 "
-        "(resume)"
-    ]
+    for anew in (
+        writing(lines(USER), lines(CALL)),
+        writing(lines(USER, USER), lines(USER, CALL)),
+    ):
+        assert said(story(lines(USER), lines(RESULTS[0])), anew) == [
+            "L6 result of 'a' answers no call: expected a call of this id, found none at launch 2 "
+            "(resume)"
+        ]
 
 
 def test_a_log_that_always_grows_may_not_change() -> None:
