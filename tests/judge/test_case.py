@@ -14,6 +14,11 @@ LAUNCH, EVENT = STORY.launches[0], STORY.events[2]
 FACT = Case(STORY.evidence()).final.attempts[0].fact
 
 
+def test_an_outcome_that_has_no_exit_code() -> None:
+    case = Case(replace(STORY.evidence(), facts=replace(STORY.facts, exit_codes={"failed": 0})))
+    assert (case.code("busy"), case.code("failed")) == (None, 0)
+
+
 @pytest.mark.parametrize(
     ("known", "calls"),
     [(("call", "result", "role"), True), (("call", "result"), True), (("call", "role"), False)],

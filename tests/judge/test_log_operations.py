@@ -269,6 +269,12 @@ BROKEN: dict[str, tuple[bytes, str, str]] = {
         "INVALID_REFERENCE at line 6, seq 7: expected inputThroughEntryId REPLY, the last "
         "message; found u(0xff)",
     ),
+    "a compaction of nothing": (
+        changed(compacted, 6, "record", compactedEntryIds=[], retainedEntryIds=[PROMPT, REPLY]),
+        "L1",
+        "INVALID_FACT at line 6, seq 7: expected record.compactedEntryIds: an array of at least 1; "
+        "found []",
+    ),
     "a tail that differs": (
         changed(compacted, 8, "entry", "retainedTail", 0, "message", content="x"),
         "L10",

@@ -155,6 +155,14 @@ def test_nor_what_the_prompt_alone_was_accepted_under() -> None:
     assert found.startswith("R4: a launch is blocked without cause")
 
 
+def test_nor_what_an_operation_was_done_under_that_is_over() -> None:
+    story = Story("say it", "again", expect_blocked="configuration_changed")
+    story.launch("run").header().prompt().attempt().request().reply("said").finish()
+    story.end(changed=CHANGED).launch("run", "log:runStarted#1/after").prompt("again").dead()
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
 def test_a_configuration_holds_up_nothing_that_has_not_begun() -> None:
     story = Story("say it", "again", expect_blocked="configuration_changed")
     story.launch("run").header().prompt().attempt().request().reply("said").finish()

@@ -69,11 +69,13 @@ def test_l2_a_line_that_was_rewritten() -> None:
     )
 
 
-def test_l2_of_a_line_that_was_changed_a_few_bytes_are_shown() -> None:
-    story = Story("say it").launch("run").append(b"first\nsecond\nthird\n").end(4)
-    story.launch("idle").overwrite(b"first\nSECOND\nthird\n").end(4)
+@pytest.mark.parametrize("line", [b"second\n", b"other\n"])
+def test_l2_of_a_line_that_was_changed_a_few_bytes_are_shown(line: bytes) -> None:
+    story = Story("say it").launch("run").append(b"first\n" + line + b"third\n").end(4)
+    story.launch("idle").overwrite(b"first\n" + line.upper() + b"third\n").end(4)
     (message,) = [m for m in broken(story.evidence()) if m.startswith("L2")]
-    what = "L2: a complete line was changed: expected 'second\\n', found 'SECOND\\n' at"
+    expected, found = (repr(each.decode()) for each in (line, line.upper()))
+    what = f"L2: a complete line was changed: expected {expected}, found {found} at"
     assert message.startswith(f"{what} launch 2 (idle), line 2")
 
 

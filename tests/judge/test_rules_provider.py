@@ -201,6 +201,13 @@ def compacting(story: Story, sent: list[dict[str, object]]) -> Evidence:
 SAY = {"role": "user", "content": "say it"}
 
 
+def test_p4_all_that_goes_is_sent_and_the_words_that_ask_for_it_are_none_of_it() -> None:
+    story = deploy(steps=("run", "compact")).launch("compact").compact(1).attempt()
+    goes = story.context[:-1]
+    story.request([*goes, {"role": "user", "content": "Sum it up."}])
+    assert broken(story.summarised().finish().end().evidence()) == []
+
+
 @pytest.mark.parametrize("asks", [[], [{"role": "user", "content": "Sum it up."}]])
 def test_p4_a_compaction_sends_what_goes_and_may_ask_for_its_summary(
     asks: list[dict[str, object]],

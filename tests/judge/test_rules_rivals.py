@@ -111,6 +111,13 @@ def test_a_tool_that_ran_when_its_writer_was_held_may_go_on() -> None:
     assert broken(story.finish().end().idle().probe().evidence(REFERENCE)) == []
 
 
+def test_what_happened_before_it_began_is_not_its_doing() -> None:
+    story = asked().intent().effect()
+    since = len(story.events)
+    story = rival(story, since=since).result().attempt().request().reply("deployed")
+    assert broken(story.finish().end().idle().probe().evidence(REFERENCE)) == []
+
+
 def test_a_request_is_the_writers_own_where_only_a_tool_is_held() -> None:
     story = asked().intent().exec()
     since = len(story.events)

@@ -38,8 +38,8 @@ def said(told: WireStory, *references: WireStory) -> list[str]:
 
 
 def test_a_log_that_only_grows() -> None:
-    whole = lines(USER, CALL, *RESULTS)
-    assert said(story(lines(USER), whole)) == []
+    whole = lines(USER, USER, CALL, *RESULTS)
+    assert said(story(lines(USER, USER), whole)) == []
 
 
 def test_a_torn_tail_may_stand_until_the_next_launch_is_over() -> None:
