@@ -6,9 +6,12 @@ Messages show ids by the names they have there.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from chaos.judge.strict import check_log
+from chaos.judge.strict_json import decode_json
 from tests.loggen.render import raw, render
 from tests.loggen.small import (
     ATTEMPT,
@@ -284,6 +287,12 @@ def test_a_log_is_judged_up_to_its_first_broken_fact_only() -> None:
     lines[2]["seq"], lines[4]["timestamp"] = 7, -1
     (violation,) = check_log(render(lines))
     assert violation.evidence["line"] == 3
+
+
+def test_an_object_of_many_keys_has_none_twice() -> None:
+    """More than there are small integers."""
+    many = {str(number): number for number in range(300)}
+    assert decode_json(json.dumps(many)) == many
 
 
 def test_json_nested_beyond_all_bounds_is_malformed_and_no_crash() -> None:

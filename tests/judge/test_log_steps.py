@@ -61,6 +61,9 @@ LEGAL: dict[str, bytes] = {
         intent(),
         result(),
     ),
+    "a reply of more calls than small integers": log(
+        attempt(), reply(None, *(f"c{number}" for number in range(300)))
+    ),
     "the same call id in a later turn": log(
         attempt(),
         reply(None, "c0"),

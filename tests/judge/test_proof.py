@@ -247,9 +247,10 @@ def test_a_log_that_changes_before_an_event(act: str) -> None:
     )
 
 
-def test_a_log_that_changes_after_the_last_event_and_between_launches() -> None:
+@pytest.mark.parametrize("change", [b"sly", b"a", b"b", b"c", b"d"])  # names sort as they like
+def test_a_log_that_changes_after_the_last_event_and_between_launches(change: bytes) -> None:
     story = Story("say it").launch("run").header()
-    story.log += b"sly"
+    story.log += change
     story.end()
     story.log += b"slier"
     assert inexact(story.launch("resume").end().evidence()) == [

@@ -87,6 +87,13 @@ def test_a_request_is_cancelled_before_the_abort_is_durable() -> None:
     ]
 
 
+def test_the_request_that_was_cut_off_is_told() -> None:
+    story = Story("deploy it").launch("run").header().prompt().attempt().request().reply(BASH)
+    story.intent().exec().effect().result().attempt().held().signal("provider:2/request")
+    found = broken(stopped(story.cut_off().abort()).evidence())
+    assert any("found request 2 cut off" in message for message in found)
+
+
 def test_a_tool_is_ended_before_the_abort_is_durable() -> None:
     story = working().ended().abort("tool", toolCallId="call_0").result(outcome="interrupted")
     (message,) = broken(story.finish("aborted").end(130).idle().probe().evidence())

@@ -223,6 +223,13 @@ def test_e4_a_call_declared_otherwise_is_not_run_again() -> None:
     ]
 
 
+def test_e4_a_read_of_somebody_else_is_not_the_built_in_one() -> None:
+    story = Story("read it").launch("run").header().prompt().attempt().request().reply(READ)
+    story.intent()
+    story.log = story.log.replace(b"builtin:read:v1", b"mcp:desk:read")
+    assert "E4" in ids(story.end(None, signal=9, killed=True).evidence())
+
+
 def test_e4_only_the_built_in_read_is_safe() -> None:
     story = called().intent(replay="safe").exec().effect().result()
     assert broken(ended(story)) == [

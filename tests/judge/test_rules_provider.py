@@ -119,6 +119,12 @@ def test_p4_a_request_that_cannot_be_compared_hides_no_later_one() -> None:
         assert "P4" in ids(deployed(story))
 
 
+def test_p4_messages_are_told_in_their_own_letters() -> None:
+    story = started().attempt().request([{**USER, "content": "déployer"}]).reply(BASH)
+    (message,) = [m for m in broken(deployed(story)) if m.startswith("P4")]
+    assert '"content": "déployer"' in message
+
+
 def test_p4_a_call_that_was_forgotten() -> None:
     story = started().attempt().request().reply(BASH).intent().exec().effect().result()
     story.attempt().request([USER]).reply("deployed").finish().end()

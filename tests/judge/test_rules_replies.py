@@ -88,6 +88,13 @@ def test_what_is_no_reply(answer: bytes, why: str) -> None:
         read_reply(200, answer)
 
 
+def test_the_first_choice_is_the_reply() -> None:
+    choices = json.loads(body({"content": "hi"}, "stop"))["choices"]
+    other = {"message": {"content": "ho"}, "finish_reason": "length"}
+    told = json.dumps({"choices": [*choices, other]}).encode()
+    assert read_reply(200, told) == Reply("hi", (), "stop")
+
+
 @pytest.mark.parametrize("whole", [body(), stream(*DELTAS)])
 def test_no_beginning_of_a_reply_is_one(whole: bytes) -> None:
     for end in range(len(whole)):
