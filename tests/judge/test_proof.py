@@ -46,20 +46,25 @@ def other(call: str, after: bytes, **fields: Any) -> list[str]:
     return kill("after", call, after, **{"length": 0, "kept": 0, "returned": 0, **fields})
 
 
-@pytest.mark.parametrize("held", [None, 7])  # one of several starts; one while another stood still
-def test_as_many_start_at_once_as_the_schedule_says(held: int | None) -> None:
+@pytest.mark.parametrize(
+    ("held", "rivals", "at_once"),
+    [(None, 1, 2), (None, 2, 3), (7, 1, 1)],  # starts at once; one while another stood still
+)
+def test_as_many_start_at_once_as_the_schedule_says(
+    held: int | None, rivals: int, at_once: int
+) -> None:
     def started(starts: int) -> list[str]:
         story = deploy().launch("resume")
         log = story.blobs.put(story.log)
         ended = {"exit_code": 0, "signal": None, "stdout": log, "stderr": log, "since": 0}
-        story.event(Rival, pid=300, argv=("agent",), held=held, log_before=log, log=log, **ended)
+        for pid in range(300, 300 + rivals):
+            story.event(Rival, pid=pid, argv=("a",), held=held, log_before=log, log=log, **ended)
         crowd = f"resume*{starts}" if starts > 1 else "resume"
         return inexact(story.end().evidence(schedule=f"run: none; {crowd}: none"))
 
-    at_once = 1 if held else 2
     assert started(at_once) == []
-    assert started(3 - at_once) == [
-        f"launch 2 (resume): expected {3 - at_once} starts at one instant, found {at_once}"
+    assert started(at_once + 1) == [
+        f"launch 2 (resume): expected {at_once + 1} starts at one instant, found {at_once}"
     ]
 
 

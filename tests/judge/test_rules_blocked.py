@@ -239,6 +239,15 @@ def test_a_session_begun_in_another_environment() -> None:
     assert "found toolStarted at launch 2" in rules(story.intent().effect().result(), changed=())
 
 
+def test_it_is_the_header_that_names_the_environment() -> None:
+    """Whoever wrote the lines that follow."""
+    story = Story("deploy it", expect_blocked="environment_changed")
+    story.launch("run", "log:header#1/after").header().dead(changed=CHANGED)
+    story.launch("run", "log:toolStarted[bash]#1/before").prompt().attempt().request()
+    story.reply(BASH).intent().dead().launch("resume").intent().effect().result()
+    assert "found toolStarted at launch 3" in rules(story, changed=())
+
+
 def test_a_call_taken_up_in_another_environment() -> None:
     story = settled("environment_changed").intent().effect().result()
     assert "found toolStarted at launch 2" in rules(story)
