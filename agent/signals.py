@@ -60,9 +60,15 @@ class AbortSwitch:
             ready = {fd for fd, _ in poll.poll(left_ms)}
             if self.requested or ready != {self._fd}:
                 return ready & events.keys()
-            # A signal that throws nothing. A handler that is still to run makes it readable anew.
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._fd, _CHUNK)
+            self._forget()
+
+    def _forget(self) -> None:
+        """What made it readable threw nothing. A handler that is still to run makes it so anew; the
+        byte of one that has run since the last look was taken, too."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._fd, _CHUNK)
+        if self.requested:
+            self.request()
 
     def __enter__(self) -> AbortSwitch:
         return self

@@ -81,6 +81,30 @@ def test_other_signals_end_no_wait() -> None:
         os.close(there)
 
 
+def test_a_request_that_comes_as_another_signal_is_taken_note_of_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its handler runs between the last look and the read, which takes its byte, too."""
+    read = os.read
+
+    def interrupted(fd: int, size: int) -> bytes:
+        signal.raise_signal(signal.SIGTERM)
+        return read(fd, size)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        with aborting_signals() as switch:
+            signal.raise_signal(signal.SIGUSR1)
+            monkeypatch.setattr(os, "read", interrupted)
+            started = time.monotonic()
+            assert switch.wait({}, 20) == set()
+            assert time.monotonic() - started < 10
+            assert switch.requested
+            assert readable(switch)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_what_was_heeded_ends_no_wait() -> None:
     with AbortSwitch() as switch:
         switch.request()
