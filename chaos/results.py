@@ -69,7 +69,7 @@ class Closure:
     verified: int  # schedules judged to their end though their image was known, and compared
     left: int  # images whose recovery was not killed everywhere
     wanted: int | None  # the depth asked for; None: as deep as it goes
-    cut: bool = False  # it ended before that: time was over, or the images were too many
+    cut: bool = False  # it ended before that: no time, too many images, or it was stopped
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,11 @@ class Walk:
     def next_level(self) -> list[tuple[Schedule, list[Branch]]]:
         """Branches of the next level by the schedule whose image they start from. Empty: over."""
         parents, self._new = self._new, []
-        wanted = [(p.branch.schedule, self._branches(p)) for p in parents]
-        self._promised.clear()
         if self._depth is not None and self.level >= self._depth:
             self._left += len(parents)
             return []
+        wanted = [(p.branch.schedule, self._branches(p)) for p in parents]
+        self._promised.clear()
         self.level += 1
         self._taken = False
         return [(prefix, branches) for prefix, branches in wanted if branches]

@@ -63,6 +63,7 @@ class Progress:
         self._references: tuple[Evidence, ...] = ()
         self._notes: tuple[str, ...] = ()
         self._results: dict[int, list[ScheduleResult]] = {}
+        self._waiting: dict[int, Sequence[Explored]] = {}  # done, and not told to the walk yet
         self._numbers = 0
 
     def baseline(self) -> Work:
@@ -126,10 +127,13 @@ class Progress:
 
     def next_level(self) -> list[Unit]:
         """All units of a level are done: the next one. Empty: the walk is over."""
+        self._tell_the_walk()
+        return self._units(self._walk.next_level())
+
+    def _tell_the_walk(self) -> None:
         for number, explored in sorted(self._waiting.items()):
             self._results[number] = [self._walk.took(e) for e in explored]
         self._waiting.clear()
-        return self._units(self._walk.next_level())
 
     def stop(self, units: Iterable[Unit]) -> None:
         """These units will not be carried out."""
@@ -154,6 +158,7 @@ class Progress:
 
     def result(self) -> ScenarioResult:
         """What there is now: of a sweep that was interrupted, what is still open is left."""
+        self._tell_the_walk()
         self.stop(tuple(self._open.values()))
         closure = self._walk.closure()
         done = [r for _, results in sorted(self._results.items()) for r in results]
@@ -165,7 +170,6 @@ class Progress:
 
     def _units(self, level: Iterable[tuple[Schedule, list[Branch]]]) -> list[Unit]:
         units = []
-        self._waiting: dict[int, Sequence[Explored]] = {}
         for prefix, branches in level:
             work = Work(
                 self.scenario,

@@ -78,6 +78,13 @@ def test_max_states_bounds_the_images_and_says_so() -> None:
     assert end.left > 0
 
 
+def test_a_bounded_walk_that_has_all_its_images_is_not_cut() -> None:
+    """What lies beyond the depth that was asked for is not looked at."""
+    free = Lanes(BASH).walk(depth=1)
+    assert Lanes(BASH).walk(depth=1, max_states=free.states) == free
+    assert not free.cut
+
+
 def test_a_walk_stopped_from_outside_is_not_complete() -> None:
     lanes = Lanes(BASH)
     walk = lanes.begin()

@@ -38,6 +38,8 @@ def test_an_interrupted_walk_is_not_closed() -> None:
     assert 0 < len(found.schedules) < 30  # a level is about thirty
     assert not found.closure.complete
     assert found.closure.left > 0
+    assert (found.closure.depth, found.closure.cut) == (1, True)
+    assert found.closure.states > 0
 
 
 class Told(Silent):
