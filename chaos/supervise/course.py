@@ -253,10 +253,9 @@ class Course:
         events = (*self._events_ahead(), *self._starts_ahead())
 
         def key_of(log: bytes, changed: Mapping[str, Sha]) -> str:
-            files = {**tree, **changed}
             return image_key(
                 log,
-                taken_back(files, files_before, self._changed) if self._changed else files,
+                taken_back({**tree, **changed}, files_before, self._changed),
                 effects,
                 self.session.accepted(log),
                 state,
@@ -292,6 +291,9 @@ class Course:
         with drifted(room, events, how) as variables:
             env = {**self.scenario.env, **variables}
             launch = self._launch_so(role, step, prompt, events, env)
+        if self._changed:  # what is found there from now on
+            files = taken_back(launch.files_after, self._unchanged[0], self._changed)
+            launch = replace(launch, files_after=files)
         self._changed = ()
         self.launches.append(launch)
         return launch

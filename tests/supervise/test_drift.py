@@ -10,10 +10,14 @@ import pytest
 
 from chaos.errors import ChaosError
 from chaos.evidence import Blobs
+from chaos.results import Verdict
+from chaos.scenario import parse_scenario
 from chaos.scenario_events import START, PlannedEvent
 from chaos.supervise import drift
 from chaos.supervise.drift import changed_paths, drifted, taken_back
 from chaos.supervise.room import Room
+from chaos.target import load_target
+from tests.planted.support import run
 
 
 @pytest.fixture
@@ -172,3 +176,29 @@ def test_a_fresh_process_needs_a_library_for_that(
     ):
         pass
     assert texts(room) == WHOLE
+
+
+CHANGED = """\
+name = "changed"
+about = "Its instructions are other ones when it is resumed, and nothing is left to do after that."
+target.profile = "agent"
+step = [{ run = "say it" }]
+expect = { blocked = "configuration_changed" }
+[[provider.turn]]
+content = "said"
+[[event]]
+launch = 2
+do = "write:AGENTS.md=Answer in verse."
+[kill]
+points = ["log:stepAttempt#1/after"]
+"""
+
+
+def test_what_the_harness_put_there_is_not_what_the_target_left() -> None:
+    scenario = parse_scenario(CHANGED, "s.toml", lambda name: load_target(name, beside="/nowhere"))
+    (found,) = run(scenario, keep=True).scenarios
+    assert [result.verdict for result in found.schedules] == [Verdict.PASS] * 2
+    killed = found.schedules[1].evidence
+    assert killed is not None
+    blocked = next(launch for launch in killed.launches if launch.changed)
+    assert (blocked.exit_code, dict(blocked.files_after)) == (3, {})
