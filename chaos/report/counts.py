@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -70,13 +70,6 @@ def summary_of(sweep: SweepResult) -> dict[str, Any]:
         "harvested": sum(scenario.closure.harvested for scenario in sweep.scenarios),
         "seconds": round(sweep.seconds, 3),
     }
-
-
-def unproven(results: Sequence[ScheduleResult]) -> list[tuple[ScheduleResult, ...]]:
-    """Those that prove nothing, by their verdict."""
-    verdicts = (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR)
-    groups = (tuple(r for r in results if r.verdict is verdict) for verdict in verdicts)
-    return [group for group in groups if group]
 
 
 def number_of(number: int, noun: str) -> str:

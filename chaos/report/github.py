@@ -19,12 +19,12 @@ from collections.abc import Iterator, Sequence
 
 from chaos.points import Schedule
 from chaos.report.context import Context
-from chaos.report.counts import number_of, results_of, unproven
+from chaos.report.counts import number_of, results_of
 from chaos.report.explain import explain, said, statement
 from chaos.report.meaning import kill_meaning
 from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.text import in_numbers
-from chaos.report.triage import Fault
+from chaos.report.triage import Fault, unproven
 from chaos.report.visible import visible
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
@@ -69,7 +69,7 @@ def _of_fault(fault: Fault, scenario: ScenarioResult, context: Context) -> str:
 
 
 def _of_unproven(scenario: ScenarioResult, context: Context) -> Iterator[str]:
-    """The first of those that prove nothing, by scenario."""
+    """The smallest of those that prove nothing, by scenario."""
     for first, *others in unproven(results_of(scenario)):
         more = [f"and {len(others)} more"] if others else []
         lines = [*first.why.splitlines()[:5], *context.again(first), *more]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaos.report.counts import Counts, all_results, count, number_of, results_of, unproven
+from chaos.report.counts import Counts, all_results, count, number_of, results_of
 from chaos.report.explain import explain
 from chaos.report.known import NONE, Known
-from chaos.report.triage import Fault, faults_of, faults_of_all
+from chaos.report.triage import Fault, faults_of, faults_of_all, unproven
 from chaos.report.visible import visible
 from chaos.results import Closure, ScenarioResult, ScheduleResult, SweepResult
 

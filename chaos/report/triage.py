@@ -32,7 +32,7 @@ from chaos.judge import RULES, judge
 from chaos.judge.history import history_of, tool_calls
 from chaos.judge.log import LF, read_log
 from chaos.points import DAMAGE, Phase, Schedule, told
-from chaos.report.counts import results_of, unproven
+from chaos.report.counts import results_of
 from chaos.report.timeline import log_at, number_in
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict, Violation
 
@@ -107,11 +107,17 @@ def with_evidence(scenario: ScenarioResult, *, everything: bool) -> frozenset[st
     nothing, the smallest ones, or `everything` there is."""
     results = results_of(scenario)
     most = None if everything else KEPT
-    proving_nothing = (sorted(group, key=_size) for group in unproven(results))
-    groups = [*(fault.results for fault in faults_of(scenario)), *proving_nothing]
+    groups = [*(fault.results for fault in faults_of(scenario)), *unproven(results)]
     broken = ((r.id for r in group if r.evidence is not None) for group in groups)
     passed = (r.id for r in results if r.verdict is Verdict.PASS and r.evidence is not None)
     return frozenset((*passed, *(ident for ids in broken for ident in islice(ids, most))))
+
+
+def unproven(results: Sequence[ScheduleResult]) -> list[tuple[ScheduleResult, ...]]:
+    """Those that prove nothing, by their verdict, the smallest first."""
+    verdicts = (Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR)
+    groups = ((r for r in results if r.verdict is verdict) for verdict in verdicts)
+    return [group for each in groups if (group := tuple(sorted(each, key=_size)))]
 
 
 def simplicity(schedule: Schedule) -> tuple[int, int]:

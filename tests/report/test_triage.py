@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chaos.evidence import Evidence
-from chaos.report.triage import KEPT, Fault, faults_of, faults_of_all, with_evidence
+from chaos.report.triage import KEPT, Fault, faults_of, faults_of_all, unproven, with_evidence
 from chaos.results import ScheduleResult, SweepResult, Verdict, Violation
 from tests.judge.build import BASH, READ, Story, deploy
 from tests.report import sample
@@ -179,6 +179,13 @@ def test_the_smallest_of_each_kind_keep_their_evidence(verdict: Verdict) -> None
     found = sample.scenario_result(none, *results, replace(sample.passed(), id="passed"))
     assert with_evidence(found, everything=False) == {"large-0", *(r.id for r in small)}
     assert with_evidence(found, everything=True) == {r.id for r in results}
+
+
+def test_what_proves_nothing_is_told_by_the_smallest_and_its_evidence_is_kept() -> None:
+    large = replace(failed("large", schedule=TORN), verdict=Verdict.INCONCLUSIVE)
+    small = [replace(failed(f"s{n}", schedule=AFTER), verdict=Verdict.INCONCLUSIVE) for n in (1, 2)]
+    (group,) = unproven([large, *small])
+    assert [result.id for result in group] == ["s1", "s2", "large"]
 
 
 def test_scenarios_share_their_faults() -> None:

@@ -15,14 +15,14 @@ from typing import Any
 
 from chaos.options import CLOSURE, FAULTS, SweepOptions
 from chaos.points import Schedule
-from chaos.report.counts import all_results, results_of, summary_of, unproven
+from chaos.report.counts import all_results, results_of, summary_of
 from chaos.report.explain import statement
 from chaos.report.known import Known
 from chaos.report.page.cells import COLUMNS, Row, cell_of
 from chaos.report.page.gaps import gaps_of
 from chaos.report.page.images import graph_of
 from chaos.report.page.story import LANES, story_of
-from chaos.report.triage import faults_of_all, with_evidence
+from chaos.report.triage import faults_of_all, unproven, with_evidence
 from chaos.report.visible import visible
 from chaos.results import ScenarioResult, ScheduleResult, SweepResult, Verdict
 
