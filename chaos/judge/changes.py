@@ -19,41 +19,40 @@ from chaos.judge.log import LF
 HEADER = 1  # line
 
 
-def changes(case: Case, launch: Launch) -> tuple[str, ...]:
-    """What may hold this launch up, by the reason that the scenario names, or by any."""
-    log = case.log(launch.log_after)
-    wanted = case.evidence.facts.expect_blocked
-    reasons = [wanted] if wanted and wanted in _MADE_UNDER else [*_MADE_UNDER]
-    lines = [line for reason in reasons for line in _MADE_UNDER[reason](log)]
-    found = (what for line in lines for what in changed_since(case, launch, line))
-    return tuple(dict.fromkeys(found))
+def changes(case: Case, launch: Launch) -> Mapping[str, tuple[str, ...]]:
+    """What may hold this launch up, by the reason that it gives: that which the scenario names, or
+    any."""
+    log, wanted = case.log(launch.log_after), case.evidence.facts.expect_blocked
+    found = {
+        reason: tuple(
+            dict.fromkeys(
+                what for line in lines(log) for what in changed_since(case, launch, line, reason)
+            )
+        )
+        for reason, lines in _MADE_UNDER.items()
+        if wanted in (None, reason)
+    }
+    return {reason: changed for reason, changed in found.items() if changed}
 
 
-def changed_since(case: Case, launch: Launch, line: int) -> tuple[str, ...]:
+def changed_since(case: Case, launch: Launch, line: int, reason: str) -> tuple[str, ...]:
     """What is changed for this launch and was not for that which wrote a line of its log, or is
-    taken back since then. Without what cannot give the reason that the scenario names."""
-    reason = case.evidence.facts.expect_blocked
+    taken back since then. Without what cannot give the reason."""
     then = next((w.changed for w in _until(case, launch) if line in _lines(case, w)), ())
     made = [what for what in launch.changed if what not in then]
     gone = [what for what in then if what not in launch.changed]
-    found = (
-        (what, word) for known, word in ((made, ""), (gone, " is taken back")) for what in known
-    )
-    return tuple(f"{what}{word}" for what, word in found if _can_give(what, reason))
+    told = {**{what: what for what in made}, **{what: f"{what} is taken back" for what in gone}}
+    return tuple(words for what, words in told.items() if _can_give(what, reason))
 
 
 def refused_to_begin(case: Case, launch: Launch) -> bool:
     """Did a launch that was to begin something begin nothing, since the environment is another than
     the session's? Nothing else holds up what has not begun."""
-    wanted = case.evidence.facts.expect_blocked
-    begins = launch.role in ("run", "compact") and wanted in (None, _ENVIRONMENT)
-    after = case.log(launch.log_after)
-    elsewhere = after.view.header is not None and changed_since(case, launch, HEADER)
     return (
-        begins
-        and bool(elsewhere)
-        and after.open_operation is None
+        launch.role in ("run", "compact", "probe")
+        and case.log(launch.log_after).open_operation is None
         and case.exited(launch, "blocked")
+        and _ENVIRONMENT in changes(case, launch)
     )
 
 
@@ -71,11 +70,7 @@ def _lines(case: Case, launch: Launch) -> range:
     return range(before + 1, after + 1)
 
 
-def _less(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
-    return [what for what in some if what not in others]
-
-
-def _can_give(what: str, reason: str | None) -> bool:
+def _can_give(what: str, reason: str) -> bool:
     """Can a change give the reason? The clock gives none."""
     kind = what.partition(":")[0]
     return kind in ("move", "set") if reason == _ENVIRONMENT else kind != "clock"

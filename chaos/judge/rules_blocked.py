@@ -3,7 +3,7 @@
 A launch is held up by a step whose attempts are used up, or by a change: something is otherwise
 for it than when that was written which it goes on with (`chaos.judge.changes`), or a damage made
 the log say what another version of the program would have written. Which reason a change gives is
-the scenario's to say (`Facts.expect_blocked`); without its word, any of the contract's.
+the scenario's to say (`Facts.expect_blocked`); without its word, any that it can give.
 
 Source: session contract, section 5 (questions 4, 10 and 11).
 """
@@ -86,12 +86,13 @@ def _fault(case: Case, launch: Launch) -> tuple[str, str, str] | None:
 
 def _reasons(case: Case, launch: Launch) -> frozenset[str]:
     """What may hold this launch up."""
-    attempt = case.log(launch.log_after).open_attempt
-    found = {_EXHAUSTED} if attempt is not None and attempt.number == 2 else set()
-    if changes(case, launch) or _says_otherwise(case):
-        wanted = case.evidence.facts.expect_blocked
+    log, wanted = case.log(launch.log_after), case.evidence.facts.expect_blocked
+    if log.open_operation is not None and log.open_operation.aborted is not None:
+        return frozenset()  # an abort comes before every check
+    found = {_EXHAUSTED} if log.open_attempt and log.open_attempt.number == 2 else set()
+    if _says_otherwise(case):
         found |= {wanted} if wanted else _REASONS
-    return frozenset(found)
+    return frozenset(found | changes(case, launch).keys())
 
 
 def _says_otherwise(case: Case) -> bool:
@@ -121,13 +122,14 @@ def _acts_of(case: Case, launch: Launch) -> Iterator[object]:
 def _in_spite_of(case: Case, launch: Launch) -> tuple[Fact, tuple[str, ...]] | None:
     """The first fact that goes on, in a launch, with what was written when all was not as now; and
     what is otherwise."""
-    goes_on_with = _GOES_ON_WITH.get(case.evidence.facts.expect_blocked or "")
+    reason = case.evidence.facts.expect_blocked or ""
+    goes_on_with = _GOES_ON_WITH.get(reason)
     if goes_on_with is None:
         return None
     before, after = case.log(launch.log_before), case.log(launch.log_after)
     for fact in after.view.facts[len(before.view.facts) :]:
         line = goes_on_with(after, fact)
-        if line is not None and (why := changed_since(case, launch, line)):
+        if line is not None and (why := changed_since(case, launch, line, reason)):
             return fact, why
     return None
 

@@ -5,6 +5,8 @@ What a blocked launch may do without a change is in `test_rules_recovery`.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -76,6 +78,73 @@ def test_a_run_may_refuse_to_begin_in_another_environment() -> None:
 
 def test_and_in_no_other_case() -> None:
     assert [message[:2] for message in refused()] == ["R2", "R4"]
+
+
+def test_a_step_that_failed_under_a_change_holds_up_no_later_operation() -> None:
+    story = Story("say it", "again", expect_blocked="configuration_changed")
+    story.launch("run").header().prompt().attempt().request(status=500).step_failed()
+    story.finish("failed").end(1, changed=CHANGED)
+    story.launch("run", "log:runStarted#1/after").prompt("again").dead()
+    found = rules(story.launch("resume"), 3, "configuration_changed", changed=())
+    assert found.startswith("R4: a launch is blocked without cause")
+
+
+def test_a_probe_may_be_refused_there_too() -> None:
+    story = Story("say it", expect_blocked="environment_changed").launch("run").header().prompt()
+    story.attempt().request().reply("said").finish().end(changed=CHANGED)
+    story.launch("probe").end(3, stderr="environment_changed")
+    assert [m for m in broken(story.evidence()) if m[:2] in ("R2", "R4")] == []
+
+
+def test_a_run_that_finds_no_session_has_nothing_to_refuse_for() -> None:
+    story = Story("say it", expect_blocked="environment_changed").launch("run")
+    story.end(3, stderr="environment_changed", changed=CHANGED)
+    assert ids(story.evidence()) == ["R2", "R4"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("reason", ["configuration_changed", "environment_changed", None])
+def test_an_abort_comes_before_every_check(reason: str | None, number: int) -> None:
+    story = asked(reason)
+    if number == 2:
+        story = story.attempt(2).request().dead().launch("resume")
+    story = story.abort().dead().launch("resume")
+    for word in (reason or "configuration_changed", "attempts_exhausted"):
+        found = rules(copied(story), 3, word)
+        assert found.startswith("R4: a launch is blocked without cause")
+
+
+@pytest.mark.parametrize(
+    ("story", "role", "change", "word"),
+    [
+        # An environment is no file, and nothing else holds up what has not begun.
+        (lambda: begun("log:header#1/after"), "run", "write:AGENTS.md=x", "environment_changed"),
+        # No request was made under a configuration yet.
+        (lambda: begun().prompt(), "resume", "write:AGENTS.md=x", "configuration_changed"),
+        (
+            lambda: begun().prompt().attempt().request().reply(BASH).intent().effect().result(),
+            "resume",
+            "write:AGENTS.md=x",
+            "configuration_changed",
+        ),
+    ],
+)
+def test_each_reason_has_its_own_changes_where_the_scenario_is_silent(
+    story: Callable[[], Story], role: str, change: str, word: str
+) -> None:
+    told = story().end(None, signal=9, killed=True).launch(role)
+    assert "R4: a" in rules(told, 3, word, changed=(change,))
+
+
+def begun(kill: str | None = None) -> Story:
+    return Story("deploy it").launch("run", kill).header()
+
+
+def copied(story: Story) -> Story:
+    """The same, for another end."""
+    other = copy.copy(story)
+    other.launches, other.events = list(story.launches), list(story.events)
+    return other
 
 
 def test_a_second_attempt_under_another_configuration() -> None:
