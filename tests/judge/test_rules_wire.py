@@ -274,51 +274,9 @@ def test_without_a_run_its_effects_are_asked_for_once() -> None:
     assert "E2" not in [fault.id for fault in judge(story.evidence(REFERENCE))]
 
 
-def test_a_target_that_accepts_by_its_exit_may_give_a_prompt_up() -> None:
-    story = killed_at_the_request(goes_on="", acknowledged="exit").launch("resume").end()
-    assert judge(story.evidence()) == []
-
-
-def test_the_words_that_let_it_go_on_are_no_prompt() -> None:
-    story = killed_at_the_request().launch("resume").ask().end().launch("resume")
-    del story.memory[1:]  # what it was asked to do is left
-    assert "R1" not in [fault.id for fault in judge(story.ask().say("done").end().evidence())]
-
-
-def test_a_prompt_that_only_an_exit_accepts_is_not_lost_before_it() -> None:
-    for acknowledged in ("request", "exit"):
-        story = killed_at_the_request(acknowledged=acknowledged).launch("resume")
-        story.memory = [{"role": "user", "content": GO_ON}]
-        assert lost(story.ask().end()) is (acknowledged == "request")
-
-
-@pytest.mark.parametrize("answered", [True, False])
-def test_whose_answer_was_out_is_told_by_its_own_request(answered: bool) -> None:
-    """Another one's says nothing."""
-    story = WireStory("ship it", side=("a title",), goes_on="").launch("run")
-    story.ask(answered=answered).ask(
-        answered=not answered, messages=[{"role": "user", "content": "a title"}]
-    )
-    found = judge(story.die().launch("resume").end().evidence())
-    assert any("was given up" in fault.message for fault in found) is not answered
-
-
 def test_only_a_second_resume_is_idle() -> None:
     story = shipped().launch("abort").effect("ship").end()
     assert "R3" not in [fault.id for fault in judge(story.evidence(REFERENCE))]
-
-
-def test_a_prompt_that_is_lost_again_hides_no_other() -> None:
-    story = WireStory("ship it", "fly it")
-    for _ in story.facts.prompts:
-        story.launch("run").ask().die().launch("resume")
-        story.memory = [{"role": "user", "content": GO_ON}]
-        story.ask().die()
-    told = [fault.message for fault in judge(story.evidence()) if "is lost" in fault.message]
-    assert [message.partition(" is")[0] for message in told] == [
-        "prompt 'ship it'",
-        "prompt 'fly it'",
-    ]
 
 
 def test_an_effect_of_an_idle_resume_after_something_that_it_may_do() -> None:
@@ -326,34 +284,11 @@ def test_an_effect_of_an_idle_resume_after_something_that_it_may_do() -> None:
     assert "R3" in [fault.id for fault in judge(story.evidence(REFERENCE))]
 
 
-def test_a_prompt_that_was_never_asked_hides_no_other_that_was_given_up() -> None:
-    story = WireStory("ship it", "fly it", goes_on="").launch("run").forget().die()
-    story.launch("run").ask(answered=False, status=0).die().launch("resume").end()
-    told = [fault.message for fault in judge(story.evidence())]
-    assert any(message.startswith("prompt 'fly it' was given up") for message in told)
-
-
 def test_an_effect_that_is_right_hides_no_other() -> None:
     story = WireStory("ship it", expect_effects={"ship": "once"}).launch("run").ask().call("ship")
     story.effect("ship").effect("other").result().ask().say("shipped").end()
     told = [fault.message for fault in judge(story.evidence(REFERENCE))]
     assert any(message.startswith("effect 'other': expected at most 0 times") for message in told)
-
-
-def lost(story: WireStory) -> bool:
-    return any("is lost" in fault.message for fault in judge(story.evidence()))
-
-
-def test_a_prompt_is_accepted_by_a_launch_that_ended_well_or_by_its_first_request() -> None:
-    """So what asks before the prompt is told has lost nothing, and what asks later has."""
-    story = WireStory("ship it", goes_on="").launch("run").forget()
-    before = [{"role": "user", "content": "what is this place?"}]
-    story.ask(messages=before)
-    story.memory.append({"role": "user", "content": "ship it"})
-    assert not lost(story.ask().end())
-    silent = WireStory("ship it").launch("run").end().launch("resume").forget(2)
-    silent.memory.append({"role": "user", "content": GO_ON})
-    assert lost(silent.ask().end())
 
 
 def test_a_session_that_does_not_open_is_told_of_any_launch() -> None:
@@ -375,11 +310,6 @@ def test_a_side_request_is_no_turn() -> None:
 def test_an_illegal_request_is_told_and_holds_nothing() -> None:
     story = shipped().launch("idle").ask(messages=[{"role": "tool", "content": "x"}])
     assert {v.id for v in judge(story.end().evidence())} == {"P3"}
-
-
-def test_a_longer_prompt_may_begin_with_a_shorter_one() -> None:
-    story = WireStory("ship", "ship it").launch("run").ask().say("ok").end()
-    assert judge(story.launch("run").ask().say("ok").end().idle().evidence()) == []
 
 
 def test_rules_that_cannot_be_seen_are_named() -> None:
